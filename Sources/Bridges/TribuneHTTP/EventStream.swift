@@ -2,7 +2,7 @@
 
 import CMicrohttpd
 
-/// The server-sent events of one open page. The stream queues one event at most.
+/// The server-sent events of one open page. At most one event waits in the stream.
 @safe final class EventStream {
   private let connection: OpaquePointer
   private let next: () -> [UInt8]?
@@ -10,14 +10,14 @@ import CMicrohttpd
   private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
 
-  /// - Parameter connection: must outlive the stream.
+  /// - Parameter connection: libmicrohttpd's connection, which must outlive the stream.
   init(on connection: OpaquePointer, of listener: HTTPListener, _ next: @escaping () -> [UInt8]?) {
     unsafe self.connection = connection
     self.listener = listener
     self.next = next
   }
 
-  /// Fills `buffer` with events. If none is ready, suspends the connection until `wake()`.
+  /// Fills `buffer` with events. If no event is ready, suspends the connection until `wake()`.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = 0
     while count < buffer.count {
@@ -27,7 +27,7 @@ import CMicrohttpd
       unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
       count += part.count
       event = event.dropFirst(part.count)
-      // An empty slice would still retain the event's bytes.
+      // An empty slice of the event would still retain the event's bytes.
       if event.isEmpty { event = [] }
     }
     if count == 0 {

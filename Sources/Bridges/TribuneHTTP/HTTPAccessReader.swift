@@ -9,7 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// If a value is unreadable, the strictest one applies.
+  /// If a value is unreadable, the strictest value of the setting applies.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -31,7 +31,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// An unreadable line may have been `TokenFile=`, so no client is admitted.
+  /// Refuses all clients, because the unreadable line may have been `TokenFile=`.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {
@@ -74,13 +74,11 @@ nonisolated package struct HTTPAccessReader: Sendable {
   }
 }
 
-/// Which clients a program serves.
+/// The rules that decide which clients a program serves.
 nonisolated package struct HTTPAccess: Equatable, Sendable {
   /// The names in `Hosts=`, in lower case.
   package var hosts: Set<String> = []
-  /// The token in the file of `TokenFile=`.
   package var token: AccessToken?
-  /// `AllowNetwork=`
   package var allowsNetwork = false
   package var lack: String?
 

@@ -4,8 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one request
-/// and a deadline; an event stream has no deadline.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. Each connection has
+/// one request and a deadline. An event stream has no deadline.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -21,11 +21,11 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// Bytes of all unwritten responses together. A single response may be larger.
+  /// The limit of all unwritten responses together, in bytes. A single response may be larger.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
-    /// Nil for an event stream, which has no deadline.
+    /// The time at which the connection began; nil for an event stream, which has no deadline.
     var begin: UInt64?
     var byteCount = 0
     var reading: Reading?
@@ -45,7 +45,7 @@ package import TribuneSystem
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// Keyed by the address of libmicrohttpd's connection.
+  /// The key is the address of libmicrohttpd's connection.
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
@@ -56,7 +56,7 @@ package import TribuneSystem
     self.answer = answer
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One address must not use up all connections. For a Unix socket, libmicrohttpd ignores this limit.
+    // One client address must not use all connections. For Unix sockets, libmicrohttpd ignores this limit.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // A new work item lets other work of the queue run in between.
+    // A new work item, instead of a loop, lets other work of the main queue run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -179,12 +179,12 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this for each part of the body, then with an empty part, and again when the response is known.
+  /// Called for each part of the body, then with an empty part, and once more when the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
     if let response = reading.response {
-      // `perform` gives libmicrohttpd a copy of the response.
+      // `reading` need not keep the response, because `perform` gives libmicrohttpd a copy.
       reading.response = nil
       return unsafe perform(.response(response), on: connection)
     }
@@ -194,7 +194,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // libmicrohttpd keeps a suspended connection until it is resumed, so `key` stays valid.
+    // Until a suspended connection is resumed, libmicrohttpd keeps it, so the address in `key` stays valid.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The header of a request.
+/// The method, path and header fields of a request.
 nonisolated package struct HTTPRequest: Equatable, Sendable {
   package var method: String
   /// The path, without the query.
@@ -32,7 +32,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if a page of another site made the browser send this request. A link that the user followed does not count.
+  /// True if a page of another site made the browser send this request. False if the user followed a link.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

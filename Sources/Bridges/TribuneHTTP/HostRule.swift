@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Accepts only known host names. If another site's name resolves to this host (DNS rebinding), the browser sends that
-/// name in `Host`, and the program refuses the request.
+/// A rule for the `Host` field that accepts only known names. If another site's name resolves to this host
+/// (DNS rebinding), the browser sends that name in `Host`, and the program refuses the request.
 nonisolated package struct HostRule: Sendable {
   private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -10,7 +10,7 @@ nonisolated package struct HostRule: Sendable {
   /// - Parameter names: must be in lower case.
   package init(_ names: Set<String>) { self.names = names.union(Self.own) }
 
-  /// Ignores the port, because a tunnel can use another one.
+  /// Ignores the port, because a tunnel can use another port.
   package func accepts(_ host: String) -> Bool {
     let host = host.lowercased()
     guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return names.contains(host) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question about the whole host that logind or systemd can enforce.
+/// A question about the whole host, such as whether it may reboot. logind and systemd can enforce its vetoes.
 nonisolated package enum HostQuestion: CaseIterable, Sendable {
   case reboot, kexec, softReboot, powerOff, halt, suspend, hibernate, hybridSleep, suspendThenHibernate
 
@@ -18,7 +18,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The name of the notification that the answer may have changed.
+  /// The notification, such as `host.mayReboot`, after which askers ask again.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
@@ -30,8 +30,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that the question covers; its own comes first. Power-off covers halt, because a halted host is also
-  /// unreachable. It also covers exit, which shuts down a container.
+  /// The systemd targets that a veto concerns; the question's own target comes first. Power-off includes
+  /// halt, because a halted host is unreachable, too. Power-off includes exit, which shuts down a container.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -48,10 +48,10 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
 
   static let allTargets = Set(allCases.flatMap(\.targets))
 
-  /// The target that no narrower question covers.
+  /// The target of the action itself, such as `reboot.target`.
   package var ownTarget: String { targets[0] }
 
-  /// The questions to ask before logind's action; empty if the action is a dry run.
+  /// The questions to ask before an action that logind names, such as `reboot`. Empty for a dry run.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]

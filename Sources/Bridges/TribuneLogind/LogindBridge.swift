@@ -6,15 +6,16 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Turns vetoes into logind locks, and other programs' locks into holds. Posts imminent transitions, and asks about
-/// scheduled ones. The bus and logind may restart, so each event only triggers a refresh of the whole state.
+/// Turns vetoes on the bus into logind locks, and other programs' logind locks into holds. Announces each
+/// shutdown and sleep, and asks the bus about scheduled shutdowns. The bus and logind may restart at any
+/// time, so each event only makes the bridge read the whole state again.
 @MainActor final class LogindBridge: Delegate {
-  /// How long the client library tries to reconnect.
+  /// The bridge drops an earlier process's locks after this time without a bus.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
-  /// How long a hold that is masked waits for its lock, which gives the reasons.
+  /// If the targets are already masked, the answer about a new hold waits only this long for its logind lock.
   private static let lockTime = Duration.seconds(2)
-  /// A bus that cannot start, for example because of errors in its configuration, must not delay an upgrade longer.
+  /// The limit for waiting for the bus at the start, because a broken bus must not delay a package upgrade.
   private static let startTime = Duration.seconds(5)
 
   private enum Side: CaseIterable {
@@ -33,39 +34,40 @@ import TribuneWire
   private var dbus: DBusConnection?
   private var logindSignals: DBusSignals?
   private var logind: LogindProxy?
-  /// True if locks bind root; nil until logind has replied.
+  /// True if `block` locks stop root, too; nil until logind has replied.
   private var bindsRoot: Bool?
-  /// False after a loss of logind, which may return in another version.
+  /// False if `bindsRoot` may be outdated, because logind has stopped and may return in another version.
   private var isVersionCurrent = false
   private var maskFailure: DBusError?
-  /// True if `objections` are those of the bus now.
+  /// True if `objections` are up to date.
   private var isCurrent = false
   private var objections: [HostQuestion: [Objection]] = [:]
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// The objections from the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
-  /// Objections from a dry run on an earlier connection or with earlier settings. They count until the next dry run has
-  /// ended.
+  /// Objections from a dry run on an earlier connection or with earlier settings. The bridge enforces them
+  /// until the next dry run ends.
   private var formerlyProbed: [HostQuestion: [Objection]] = [:]
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// Objections that have no lock, because logind is unreachable.
+  /// Objections without a lock, because logind was unreachable or refused the lock.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Counts logind's signals about preparations, to detect stale replies.
+  /// Counts logind's `PrepareFor…` signals, because a signal makes the reply to an earlier call outdated.
   private var preparationNews = 0
-  /// Each announcement waits for the previous one.
+  /// Each of these tasks waits for the previous task of its lock.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// While this is false, the masks of an earlier process stay.
+  /// True once the bridge has read the vetoes, or has stopped waiting for the bus. Until then, the bridge
+  /// keeps the masks of an earlier process.
   private var knowsVetoes = false
-  /// True if the bus runs, but refuses this program. Then the bus's vetoes still stand.
+  /// True if the bus runs, but refuses this program. The bridge then keeps enforcing the known vetoes.
   private var isRefused = false
   private var isPatient = true
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
-  /// Masks and locks do not wait for each other, because logind may hang.
+  /// The bridge updates masks and locks separately, because logind may hang.
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
   private lazy var lockRefresh = Refresh { [weak self] in await self?.applyLocks() ?? true }
 
@@ -78,7 +80,7 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after the first attempt to connect to each side, but waits for the bus for at most `startTime`.
+  /// Returns after the first attempts to connect to the bus (for at most `startTime`) and to D-Bus.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -96,7 +98,7 @@ import TribuneWire
     await lockRefresh.finish()
   }
 
-  /// Drops the inherited locks if the bus is still unreachable after `patience`.
+  /// Drops an earlier process's locks if the bus is still unreachable after `patience`.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     isPatient = false
@@ -155,7 +157,7 @@ import TribuneWire
     }
   }
 
-  /// The questions that the notification announces; after a loss, every question.
+  /// The questions whose verdict may have changed; all questions if notifications were lost.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
@@ -214,7 +216,7 @@ import TribuneWire
   ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
     var found: [HostQuestion: [Objection]] = [:]
     var delegates: [HostQuestion: Set<UInt64>] = [:]
-    // These copies stay the same if a dry run ends during the loop.
+    // The loop uses copies, because a dry run may end during the loop.
     let (probed, formerlyProbed) = (probed, formerlyProbed)
     for question in HostQuestion.allCases {
       let explanation = try await bus.explain(question.name)
@@ -237,12 +239,12 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Skips locks whose transition is in progress. Returns false after a failure. If logind does not run, that is no
-  /// failure: its start triggers a refresh.
+  /// Takes and releases the locks, but skips the lock of a shutdown or sleep that has begun. Returns false
+  /// after a failure. A stopped logind is not a failure, because the start of logind triggers a refresh.
   private func applyLocks() async -> Bool {
     defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []
-    // The objections may change while logind replies.
+    // The objections may change during the calls to logind.
     let isCurrent = isCurrent
     let blocks = enforcement.blocks
     for lock in HostQuestion.Lock.allCases where !preparing.contains(lock) {
@@ -423,7 +425,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // A signal during this call is at least as new as the reply.
+          // If a signal arrived during the call, the reply may be outdated, so the bridge ignores the reply.
           if news == self.preparationNews { self.updatePreparation(for: lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -486,8 +488,8 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers `host.enforcement`. After a hold, the answer waits until the hold is enforced; before an allowed action,
-  /// until its locks and masks are gone.
+  /// Answers the value query `host.enforcement`. After a new hold, the answer waits until the hold is
+  /// enforced. Before an allowed action, the answer waits until the action's locks and masks are gone.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -528,7 +530,7 @@ import TribuneWire
     await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime - Self.lockTime)
     let isMasked = isMasked(asked)
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
-    // A lock alone stops only what asks logind.
+    // A lock alone stops only programs that ask logind.
     let isBinding = isMasked || !settings.masksTargets && isLocked && bindsRoot == true
     let overridden = asked.filter(isOverridden)
     let says =

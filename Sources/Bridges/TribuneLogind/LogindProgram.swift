@@ -29,7 +29,7 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      // systemd sets `SERVICE_RESULT` for ExecStopPost=.
+      // systemd sets `SERVICE_RESULT` for ExecStopPost= commands.
       let isService = Environment.value(of: "SERVICE_RESULT") != nil
       try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)
@@ -40,8 +40,8 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // The bridge leaves its masks in place: after the service stops, systemd runs this program with `--unmask`. Without
-    // a bridge, this is an interrupted `--unmask`, which has failed.
+    // The bridge leaves its masks in place, because systemd runs this program with `--unmask` after the
+    // service. Without a bridge, this process runs `--unmask`, and a signal has interrupted it.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

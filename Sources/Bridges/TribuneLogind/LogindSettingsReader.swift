@@ -18,7 +18,7 @@ nonisolated package struct LogindSettingsReader {
       "Logind",
       [
         Setting("Probe", \.settings.probe, probe),
-        // A mistake in this line must not permit a vetoed action.
+        // An invalid value counts as `mask`, because a mistake must not permit a vetoed action.
         Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// What the gateway does on each new connection to the bus.
+/// The work that the gateway begins on each new connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }
@@ -11,7 +11,7 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Runs `body` until it succeeds or the connection ends, because the policy may not allow it yet. Logs `lack` once.
+  /// Repeats `body` until it succeeds or the connection ends. Logs `lack` at the first failure.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

@@ -5,8 +5,9 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects this host's bus with the other hosts of its cluster. The bus and NATS may restart. Without NATS, the
-/// delegates of other hosts veto. Without the bus, other hosts learn that this host cannot answer.
+/// Connects this host's bus with the other hosts of its cluster. The bus and NATS may restart at any time.
+/// Without NATS, the delegates that stand for other hosts veto. Without the bus, this gateway answers the
+/// questions of other hosts with a failure.
 final class Gateway {
   private enum Side: CaseIterable {
     case bus, nats
@@ -15,7 +16,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks questions for FleetLock clients. Only this host's bus sees the mark.
+  /// Marks this gateway's questions for FleetLock clients. Other hosts must not learn the mark.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -81,7 +82,7 @@ final class Gateway {
 
   func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
 
-  /// Returns after the first attempt to connect to each side.
+  /// Returns after the first attempts to connect to the bus and to NATS.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -105,7 +106,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.handle(event) }
         }
-        // This step comes first: other hosts must be asked even if a later step fails.
+        // This step comes first, because other hosts must be asked even if a later step fails.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -158,8 +159,8 @@ final class Gateway {
     }
   }
 
-  /// Exports durable notifications. `earlier` may still export those of the previous connection. The observation is
-  /// awaited, so posters can wait for JetStream.
+  /// Exports durable notifications. The task `earlier` may still export those of the previous connection. The
+  /// observation is awaited, so posters can wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -167,14 +168,15 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation has notifications in memory, so only one runs at a time. This one misses the posts before its
-      // start.
+      // Each observation keeps notifications in memory, so a new one begins only after the end of the last
+      // one. The new one misses the posts before its start.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      // While JetStream is slow, the export stops reading `exports`. On `bus`, that would delay all other work.
+      // While JetStream is slow, the export does not read from this connection. If the export used `bus`, all
+      // other work would wait, too.
       let exports = try await Connection.connect(identifyingPosters: true)
       let closing = Task {
         _ = await bus.closed()
@@ -260,7 +262,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Invites askers to ask again if they were vetoed because a host was missing.
+  /// If a missing host was the reason for a veto, invites the asker to ask again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -305,7 +307,7 @@ final class Gateway {
     return true
   }
 
-  /// Returns false also for invalid messages, because the main actor logs them.
+  /// Returns false also for an invalid message, because the main actor logs it.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -352,7 +354,7 @@ final class Gateway {
     updateStatus()
   }
 
-  /// Other hosts can send anything, so only the 1st, 2nd, 4th, 8th … of these messages is logged.
+  /// Other hosts can send many invalid messages, so the gateway logs only the 1st, 2nd, 4th, 8th … of them.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }

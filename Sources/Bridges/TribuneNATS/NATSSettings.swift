@@ -22,11 +22,11 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// `[Query "PATTERN"]`: questions that other hosts may ask this host.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// True if the question goes to the whole cluster even if the asker does not request it.
+    /// `Scope=cluster`: the question goes to the whole cluster, even if the asker does not request it.
     package var isClusterWide = false
   }
 
-  /// Texts or paths; empty if unset.
+  /// The login at NATS. Each field is a text or a path; empty if unset.
   package struct Login: Equatable, Sendable {
     package var user = ""
     package var passwordFile = ""
@@ -38,7 +38,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// True if NATS cannot identify this host. NATS then cannot keep the host from publishing as another one.
+    /// True if NATS cannot identify this host, and so cannot stop it from publishing as another host.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
@@ -62,7 +62,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// The place of an unreadable line, which may concern a veto.
+  /// The place of an unreadable line in the configuration. The line may concern a veto.
   package var unreadable: String?
   package var cluster = ""
   /// Empty if the host's name is not a valid token.
@@ -76,9 +76,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var exports: [Export] = []
   package var imports: [Import] = []
   package var retained: [Pattern] = []
-  /// The number of JetStream's replicas.
+  /// The number of JetStream replicas.
   package var replicas = 1
-  /// Limits of a stream that this program creates.
+  /// The limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []
@@ -89,7 +89,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// The gateway itself must require TLS: libnats does not do it for tls://.
+  /// libnats itself does not require TLS for tls:// addresses.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
   package var others: [String] { roster.filter { $0 != host } }
@@ -151,7 +151,6 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// Describes probable mistakes in the settings.
   package var warnings: [String] {
     var found: [String] = []
     if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
@@ -172,7 +171,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads all files; later lines win. A missing directory is an error if it was named.
+  /// Reads all files; later lines win. A missing directory is an error if the caller names it.
   package static func load(from directory: String?, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

@@ -27,7 +27,7 @@ nonisolated package struct NATSSettingsReader {
         "Import", hasSubject: true,
         [
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
-          // If `From=` is unreadable, no host matches, rather than all.
+          // An invalid `From=` matches no host, because an empty list would match all hosts.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
@@ -64,7 +64,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // Each line adds hosts. If a mistake omits a host, its veto could be lost.
+    // Each line adds hosts. If a mistake hides a host, that host's veto could be lost.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =
@@ -74,7 +74,7 @@ nonisolated package struct NATSSettingsReader {
         throw error
       }
     },
-    // If the word is unreadable, a missing host must not let a question pass.
+    // If the value is invalid, a missing host must not let a question pass.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
     },
@@ -119,7 +119,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// A setting of one section. If its value is unreadable, it becomes `strict`.
+  /// A setting of one section. If the value in the file is invalid, the setting becomes `strict`.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,

@@ -9,7 +9,7 @@ package final class WebProgram: ServiceProgram {
   package static let options: Set = ["--page", "--listen"]
   package static let needsFaultlessSettings = true
 
-  /// Events within this delay wake the pages once.
+  /// All changes within this delay wake the pages together, once.
   private static let wakeDelay = Duration.milliseconds(50)
 
   private let settings: WebSettings

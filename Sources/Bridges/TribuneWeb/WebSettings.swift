@@ -5,14 +5,14 @@ import TribuneSystem
 
 nonisolated package struct WebSettings: Equatable, Sendable {
   package var access = HTTPAccess()
-  /// `Monitor=`: patterns of names. The page shows the verdicts on these names.
+  /// `Monitor=`: patterns of names. The page shows the verdicts on matching names.
   package var patterns = ["**"]
   package var showsUserInfo = false
-  /// `ConnectionsMax=`, for each socket.
+  /// `ConnectionsMax=`: the limit for each listening socket.
   package var connectionsMax = 256
-  /// `PagesMax=`, for each socket.
+  /// `PagesMax=`: the limit for each listening socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: the limit of time series for names. It also applies to participants, and to users by unit.
+  /// `MetricNamesMax=`: the limit of names with their own series; also of participants, and of users by unit.
   package var metricNamesMax = 100
 
   package init() {}

@@ -2,7 +2,7 @@
 
 package import TribuneHTTP
 
-/// Answers read-only requests.
+/// The resources that the program serves, all read-only.
 nonisolated package struct WebSite: Sendable {
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
@@ -33,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // This path needs no token: its reply only shows that the port is open.
+    // This path needs no token: its reply has only whether the bus answers, and the reason if it does not.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

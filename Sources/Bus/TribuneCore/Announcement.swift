@@ -14,7 +14,7 @@ package enum Announcement {
   case didConclude(QueryEnding)
   case didBegin(QueryEntry)
   case didEnd(QueryEntry)
-  /// The bus also announces this when it takes over from an earlier bus.
+  /// The bus also announces this after a restart.
   case didReload
   case willStop
 }

@@ -3,10 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Lists for clients. A list has only the entries that the policy lets the connection see.
+/// The lists that clients request. A list has only the entries that the policy lets the connection see.
 extension Bus {
-  /// Explains a query of this name and object, without asking it. `entries` has the object, the matching holds and
-  /// actions, and the missing required delegates.
+  /// Returns what a query of this name and object would meet, without asking any delegate. `entries` has the
+  /// object, the matching holds, the actions under way, and the missing required delegates.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
@@ -30,7 +30,7 @@ extension Bus {
     return (entries, delegates)
   }
 
-  /// The holds of a connection, with the oldest first. 0 means all connections.
+  /// The holds of a connection, oldest first. If `connection` is 0, the holds of all connections.
   package func holdEntries(
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [HoldEntry] {

@@ -5,10 +5,10 @@ package import TribuneWire
 
 /// The bus as a value, without I/O and without a clock. Frames and the time go in, and effects come out.
 ///
-/// Plain notifications bypass this type: the server gets their `receivers`, and forwards the bytes.
+/// The server itself forwards posts that need only immediate delivery. For these, it calls only `receivers`.
 ///
-/// Getters and checks on the hot path are mutating. A non-mutating one would copy the whole bus, which takes
-/// some 130 instructions.
+/// Getters and checks on the hot path are mutating. A non-mutating method would copy the whole bus, which
+/// takes about 130 instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits { didSet { accounts.apply(limits) } }
   package var policy = BusPolicy()
@@ -27,7 +27,7 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections whose unread questions delay other questions.
+  /// Connections for which the server must check whether the client has read its questions (`QuestionTurns`).
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
@@ -37,7 +37,7 @@ package struct Bus: ~Copyable {
   private var isStopping = false
 
   package struct Totals {
-    /// The numbers of verdicts and of vetoes, without dry runs and value queries.
+    /// The number of verdicts on questions for permission, without dry runs.
     package internal(set) var asked: UInt64 = 0
     package internal(set) var vetoed: UInt64 = 0
   }
@@ -48,12 +48,12 @@ package struct Bus: ~Copyable {
   }
 
   struct Restoring {
-    /// True during a replay. Accepted frames are then not checked against the current policy and declarations.
+    /// True during a replay. The bus then does not check frames by the current policy and declarations.
     var isReplaying = false
     var unresolved: [DelegateRegistration] = []
   }
 
-  /// - Parameter seed: seeds the hash tables. Peers must not be able to guess it.
+  /// - Parameter seed: seeds the hash tables. Peers must not be able to guess the seed.
   package init(
     limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck, access: AccessRules
   ) {
@@ -91,9 +91,9 @@ package struct Bus: ~Copyable {
     }
   }
 
-  /// Moves the effects into `drained`. The caller must perform them in this order.
+  /// Moves the effects into `drained`. The caller must perform the effects in the order of this batch.
   ///
-  /// - Parameter drained: an empty batch. The bus reuses its memory.
+  /// - Parameter drained: an empty batch, whose memory the bus reuses.
   package mutating func takeEffects(_ drained: inout Batch<Effect>) {
     precondition(drained.isEmpty)
     swap(&effects, &drained)
@@ -136,8 +136,8 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// Ends awaited posts and queries before the bus exits. Awaited posts get no reply, because a reply would
-  /// report their observers as gone.
+  /// Ends awaited posts and queries before the bus exits. Posters that wait get no reply, because a reply
+  /// would wrongly report the remaining observers as `gone`.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -161,17 +161,17 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// Handles a frame. An answer is in time until `advance` times out its delegate.
+  /// Handles a frame. An answer is in time if `advance` has not yet timed out the delegate.
   ///
   /// - Parameter slice: the bytes of the frame. Effects refer to them without a copy.
-  /// - Throws: only errors that close the connection. Other errors become refusals.
+  /// - Throws: only errors that close the connection. Other errors become `refusal` effects.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Receipt {
     try take(frame, in: slice, from: slot, nil, at: now)
   }
 
-  /// - Parameter context: during a replay, what the log has recorded for the frame.
+  /// - Parameter context: in a replay, the facts that the log has for the frame.
   mutating func take(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
     at now: Instant
@@ -218,7 +218,7 @@ package struct Bus: ~Copyable {
     let kept = fields.options.contains(.retained) ? snapshot(of: observation, for: slot) : []
     emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
     guard fields.options.contains(.retained) else { return }
-    // Buffered notifications are older than retained ones, so they come first.
+    // Buffered notifications come first, because the snapshot already reflects them.
     emitBuffered(for: slot)
     if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }

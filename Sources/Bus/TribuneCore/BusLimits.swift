@@ -2,28 +2,28 @@
 
 import TribuneWire
 
-/// Limits for each connection, totals for all users, and limits of time.
+/// The limits of each connection, the totals that all users share, and time limits.
 package struct BusLimits: Equatable, Sendable {
   /// The number of observations, monitors and declarations of a connection.
   package var observationsMax = 4096
-  /// The number of tokens in a connection's observations and monitors. A new name may be compared with each
-  /// token.
+  /// The number of tokens in the patterns of a connection's observations and monitors. The bus may compare
+  /// each new name with every token.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// The number of delegates and holds of a connection.
   package var delegatesMax = 4096
-  /// The number of patterns of a connection's delegates. When the connection ends, the bus removes all of them
-  /// at once, which must not delay other connections.
+  /// The number of patterns of a connection's delegates. When the connection ends, the bus removes all these
+  /// patterns at once. The limit keeps the removal from delaying other connections.
   package var patternsMax = 16_384
   package var patternTokensMax = 65_536
   package var queriesMax = 1024
   package var participantsMax = 65_536
   package var questionsAtATime = 64
-  /// The bytes of userInfo that a connection's queries keep for delegates whose turn has not come. A lone query
-  /// may exceed this.
+  /// The bytes of userInfo that all queries of a connection keep for delegates that the bus asks later. A
+  /// connection's only query that keeps userInfo may exceed this limit.
   package var questionsMax = 32 << 20
-  /// The bytes of reasons and values that the bus has received for a connection, and not sent yet.
+  /// The bytes of reasons and values that the bus keeps for a connection until it sends the verdict or reply.
   package var answersMax = 32 << 20
-  /// The bytes of identities in a verdict.
+  /// The bytes of the delegates' identities in a verdict.
   package var outcomeIdentitiesMax = 65_536
   /// The bytes of reasons in a verdict. At least one reason always fits.
   package var outcomeReasonsMax = 32_768
@@ -36,12 +36,12 @@ package struct BusLimits: Equatable, Sendable {
   package var awaitedMax = 65_536
   /// A delegate's default timeout, in milliseconds.
   package var delegateTimeout: UInt32 = 5_000
-  /// A query's default deadline, in milliseconds. `deadlineMax` is the longest deadline.
+  /// The default deadline of queries and awaited posts, in milliseconds. `deadlineMax` is the longest one.
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// The totals that users share. In each user's share of the log, one answer and the userInfo of one query are
-  /// exempt.
+  /// The totals that users share. For each user, one answer and the userInfo of one query may exceed the
+  /// user's share of the log.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 
@@ -53,20 +53,20 @@ package struct BusLimits: Equatable, Sendable {
     totals[.log] = 20 << 20
     totals[.retained] = 32 << 20
     totals[.registrations] = 65_536
-    // A protocol with its ancestors takes up to 32 KiB of memory.
+    // A protocol with its ancestors takes up to 32 KiB of memory, so all together take up to 128 MiB.
     totals[.protocols] = 4096
     totals[.queues] = 1 << 30
     totals[.unreadFiles] = 16_384
     return totals
   }()
 
-  /// True for the bus of one user. Questions about the host are asked on another bus.
+  /// True for a user's own bus. Questions about the host are asked only on the system's bus.
   package var isForUser = false
 
   package init() {}
 
-  /// The limits for a replay. They accept every logged frame, because each was within the limits when it first
-  /// arrived.
+  /// The limits for a replay, which must accept every logged frame. Each frame was within the limits when the
+  /// earlier bus received it.
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,

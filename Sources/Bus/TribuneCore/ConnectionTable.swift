@@ -18,7 +18,7 @@ struct Connection {
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// The holds that `amend` has changed. The key is the serial of the last `amend`.
+  /// The holds whose reason an `amend` has changed. The key is the serial of the last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// The key is the serial of the `ask` or the `begin`.
@@ -28,15 +28,15 @@ struct Connection {
   /// The key is the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
   var participantCount = 0
-  /// Includes the bytes that are exempt from the user's share.
+  /// The bytes of userInfo that queries keep, including bytes that are exempt from the user's share.
   var questionByteCount = 0
   var answerByteCount = 0
-  /// The number of each awaited post, by its serial.
+  /// The number of each awaited post in `AwaitedPosts`, by the serial of the post.
   var awaitedPosts: [Serial: Int] = [:]
-  /// The observers of all `awaitedPosts` together, including settled ones.
+  /// The number of observers of all `awaitedPosts`, including those that have acknowledged or failed.
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// True if the client has not reconnected since a restart. It may still reconnect, and register again.
+  /// True if the client has not reconnected since a restart. The client may still return and register again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?
@@ -60,7 +60,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot contains `free` instead of nil, because an Optional would be copied at each read.
+  /// A free slot contains `free` instead of nil, because each read would copy an Optional.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
@@ -80,7 +80,7 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// The connection with this number. For 0, all connections in the order of their slots.
+  /// The connection with this id. If `number` is 0, all connections in the order of their slots.
   func all(of number: UInt64) -> some Sequence<Connection> {
     let found = number == 0 ? places[...] : slots[number].map { places[$0.index...$0.index] } ?? []
     return found.lazy.filter { !$0.isFree }

@@ -2,8 +2,8 @@
 
 package import TribuneWire
 
-/// The order of deadlines at the same moment. It does not depend on the order of insertion, so a restored bus
-/// handles the deadlines in the same order.
+/// The order of deadlines that are due at the same moment. This order does not depend on the order of
+/// insertion, so a restored bus handles the deadlines in the same order.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other
@@ -24,7 +24,7 @@ package struct DeadlineRank: Comparable, Sendable {
 
 /// A binary heap that can move and remove any deadline.
 package struct Deadlines<Item> {
-  /// A later deadline reuses the handle once this deadline is removed.
+  /// Identifies a deadline until its removal. Then, a later deadline can get the same handle.
   package struct Handle {
     fileprivate var index: Int
   }
@@ -40,7 +40,7 @@ package struct Deadlines<Item> {
   }
 
   private var heap: [Entry] = []
-  /// The items, by handle. The position of a free handle is meaningless.
+  /// The items, by handle. `position` is the index in `heap`, but is meaningless for a free handle.
   private var items: [(item: Item?, position: Int)] = []
   private var free: [Int] = []
 

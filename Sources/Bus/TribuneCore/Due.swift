@@ -5,7 +5,7 @@ enum Due {
 
   /// The place of the query in the `QueryTable`.
   case query(Int)
-  /// The number of the awaited post.
+  /// The number of the awaited post in `AwaitedPosts`.
   case awaitedPost(Int)
   case hold(HoldRegistration)
 }

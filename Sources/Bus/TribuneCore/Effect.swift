@@ -2,8 +2,8 @@
 
 package import TribuneWire
 
-/// An action that the core requests because of an event. The server must perform effects in their order. An
-/// optional `QueryTail` is for monitors, and is nil if there are none.
+/// A step that the server must perform for the core, such as sending a frame. The server must perform effects
+/// in their order. An optional `QueryTail` is for monitors, and is nil if the bus has no monitors.
 package enum Effect {
   case okay(ConnectionSlot, Serial, Okay)
   /// The bus refuses a frame, and the connection stays open.
@@ -13,11 +13,11 @@ package enum Effect {
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   case late(ConnectionSlot, Serial, Late)
-  /// The bus does not send this for a registration that its connection has cancelled.
+  /// The bus does not emit this effect for a registration that its connection has cancelled.
   case ended(ConnectionSlot, Serial, Ended)
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// This notification replaces the retained one of the same name and object.
+  /// The bus now retains this notification, instead of any earlier one with the same name and object.
   case kept(RetainedNotification)
   case forgotten(name: String, object: String)
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
@@ -26,8 +26,8 @@ package enum Effect {
   /// The notifications are in the order of posting.
   case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
-  /// The connection has fewer observations, so awaited posts that were not sent to it yet may be abandoned
-  /// (`Bus.isAbandoned`).
+  /// The connection has ended an awaited observation. The server must check the awaited posts that it has not
+  /// sent to the connection yet (`Bus.isAbandoned`).
   case observesLess(ConnectionSlot)
 }
 
@@ -46,7 +46,8 @@ extension Effect {
 
 package struct Decision {
   package let verdict: Verdict
-  /// The indices of the vetoes. The failure policy decides whether a delegate that timed out, left or failed vetoes.
+  /// The indices of the outcomes that are vetoes. If a delegate timed out, left or failed, its failure policy
+  /// decides whether this is a veto.
   package let vetoes: OutcomePlaces
   package let omittedVetoCount: Int
   package let mode: QueryMode

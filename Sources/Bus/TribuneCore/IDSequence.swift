@@ -2,7 +2,7 @@
 
 struct IDSequence {
   private(set) var last: UInt64 = 0
-  /// The highest id that is known to be given. It exceeds `last` only during a restore.
+  /// The highest id that any bus is known to have given. It exceeds `last` only during a restore.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {
@@ -16,7 +16,7 @@ struct IDSequence {
     raiseHighest()
   }
 
-  /// Marks ids up to this one as given.
+  /// Marks all ids up to `id` as given.
   mutating func raiseHighest(to id: UInt64 = 0) { highest = max(highest, last, min(id, BusCounters.most)) }
 
   mutating func finishRestoring() {

@@ -2,24 +2,24 @@
 
 package import TribuneWire
 
-/// What the bus did with a frame.
+/// The result of `Bus.receive` for a frame.
 package enum Receipt {
   /// The core does not accept frames of this kind.
   case unknownKind
-  /// The refusal is among the effects.
+  /// The bus refused the frame, and has also emitted a `refusal` effect.
   case refused(WireError)
   case accepted(Acceptance)
 }
 
 package struct Acceptance {
-  /// The id that the frame's query or action got.
+  /// The id of the query or the action that the frame began.
   package internal(set) var query: QueryID?
-  /// The id that the frame's delegate or hold got.
+  /// The id of the delegate or the hold that the frame registered.
   package internal(set) var delegate: DelegateID?
   /// True if the frame has made a registration.
   package internal(set) var isRegistered = false
-  /// Facts that decided about the frame, but are neither in it nor in earlier frames. A replay needs them.
+  /// The encoded `LoggedContext` of the frame. The log must keep it with the frame for a replay.
   package internal(set) var context: ByteBuffer?
-  /// The bytes of the context that count in the user's share.
+  /// The bytes of `context` that count in the user's share of the log.
   var chargedLength = 0
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A word with a 32-bit number in its low half, and the number's complement in its high half, to detect flipped
-/// bits. A word of zeros is invalid.
+/// A 64-bit word with a 32-bit number in its low half. The high half is the number's complement, which
+/// reveals flipped bits. A word of zeros is invalid.
 struct CheckedWord {
   let bits: UInt64
 
@@ -15,7 +15,7 @@ struct CheckedWord {
   }
 }
 
-/// A word with a 56-bit number, and its 8-bit check in the highest byte.
+/// A 64-bit word with a 56-bit number. The highest byte is a checksum of the number.
 struct CheckedNumber {
   let bits: UInt64
 

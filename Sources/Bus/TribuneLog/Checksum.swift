@@ -2,16 +2,16 @@
 
 import TribuneWire
 
-/// Detects broken memory and mistakes of the writer, but not forgery.
+/// A 64-bit checksum. It detects broken memory and mistakes of the writer, but not forgery.
 ///
-/// Each step combines the sum with one word by an exclusive or, a rotation, and a multiplication by an odd
-/// number. All three are bijections, so a change of one word always changes the result. The result misses any
-/// other change with a probability of 2^-64. Two alternating sums let the processor overlap the steps.
+/// Each step combines a sum with one word by an exclusive or, a rotation, and a multiplication by an odd
+/// number. All three are bijections, so the result changes if only one word changes. Of all other changes,
+/// the checksum misses one in 2^64. Two sums alternate, so the processor can overlap their steps.
 enum Checksum {
   private static let first: UInt64 = 0x9E6C_63D0_876A_46D1
   private static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F
 
-  /// - Parameter bytes: whole words, aligned to 8 bytes.
+  /// - Parameter bytes: whole words of 8 bytes, aligned to 8 bytes.
   static func of(_ head: UInt64, _ bytes: RawSpan) -> UInt64 {
     let words = Span<UInt64>(_bytes: bytes)
     var one = (head ^ first).rotated &* second

@@ -12,14 +12,14 @@ package struct EntryPosition: Equatable, Sendable {
   package var offset: Int { Int(rawValue) }
 }
 
-/// An entry in the memory of the log. It has a head of 32 bytes, then the body. Zeros pad the body to words of
-/// 8 bytes.
+/// A view of one entry in the log's memory: a head of 32 bytes, the body, and padding. The padding consists
+/// of zeros, up to a multiple of 8 bytes.
 ///
 ///     0  u32  length of the entry, a multiple of 8
 ///     4  u8   kind
 ///     5  u8   length of the padding, 0 to 7
 ///     6  u16  0
-///     8  u64  checksum of everything else
+///     8  u64  checksum of all other bytes of the entry
 ///    16  u64  owner
 ///    24  u64  time
 ///
@@ -55,7 +55,7 @@ package struct LogEntry: ~Escapable {
     var padding: Int { Int(UInt8(truncatingIfNeeded: word >> 40)) }
   }
 
-  /// - Parameter bytes: one entry, with the length that `checkedLength` returned.
+  /// - Parameter bytes: exactly one entry, whose length `checkedLength` has returned.
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, at position: EntryPosition) {
     let opening = Opening(word: bytes.integer(at: 0, as: UInt64.self))

@@ -4,7 +4,7 @@ package import TribuneSystem
 
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
-  /// Another process could truncate the file. The kernel would then end this process when it touches a missing
+  /// Another process could shorten the file. The kernel would then kill this process on access to a missing
   /// page.
   case notSealed
   case truncated
@@ -28,7 +28,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
 
 package struct LogDamage: Equatable, Sendable, CustomStringConvertible {
   package let position: EntryPosition
-  /// The number of bytes from the damage to the end. The log drops them.
+  /// The number of bytes from the damaged entry to the log's end. The log drops all of them.
   package let unreadLength: Int
 
   package var description: String {

@@ -3,18 +3,18 @@
 import TribuneSystem
 import TribuneWire
 
-/// The layout of the file, and its header. All numbers are in the machine's byte order.
+/// The header of the log file. All numbers in the file are in the machine's byte order. The file's layout:
 ///
 ///      0  u64  magic number
 ///      8  u32  version
-///     12  u32  length of the header; all versions have the fields up to here
-///     16  u64  checksum of the rest of the header
+///     12  u32  length of the header
+///     16  u64  checksum of the header's other bytes, without the magic number
 ///     24  u64  number of counter slots
 ///     32  u64  capacity of a segment, in bytes
 ///     64  u64  number of the active segment (`CheckedWord`, like the next three)
 ///     72  u64  committed length of segment 0, in words of 8 bytes
 ///     80  u64  committed length of segment 1
-///     88  u64  recoveries in a row that did not end
+///     88  u64  number of consecutive recoveries that did not end
 ///     96  u64  last number of sequence 0 (`CheckedNumber`)
 ///    104  u64  last number of sequence 1
 ///    112  u64  last number of sequence 2
@@ -23,8 +23,8 @@ import TribuneWire
 ///
 /// The checksum does not cover the words at offset 64 and above, because they change while the log is in use.
 ///
-/// Later versions must read version 1. A new kind of entry needs no new version: older programs skip unknown
-/// kinds, and their compaction drops them.
+/// Later versions must read version 1, and keep the layout of the first 24 bytes. A new kind of entry needs
+/// no new version: older programs skip entries of unknown kinds, and their compactions drop such entries.
 struct LogHeader {
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
@@ -44,7 +44,6 @@ struct LogHeader {
   /// In bytes. A multiple of 8.
   let segmentCapacity: Int
 
-  /// - Parameter segmentCapacity: bytes, rounded down to whole words.
   init(slotCount: Int, segmentCapacity: Int) {
     precondition(
       (0...Self.slotCountMax).contains(slotCount), "a number of \(slotCount) slots is out of range")
@@ -88,7 +87,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// Whatever the machine's page size is, a segment shares no page with anything else.
+  /// A segment shares no page with other data, because 64 KiB is a multiple of the machine's page size.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

@@ -8,7 +8,7 @@ extension WriteAheadLog {
   package var usedLength: Int { entries.value.used }
   package var freeLength: Int { header.segmentCapacity - entries.value.used }
 
-  /// Appends an entry, which takes effect at `commit`.
+  /// Appends an entry. Readers ignore the entry until `commit`.
   ///
   /// - Parameter prefix: if not nil, the first 16 bytes of the body. `head` and `tail` follow.
   /// - Returns: nil if the entry does not fit in the segment.
@@ -25,7 +25,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Commits all appended entries with one store. If the process dies, either all of them count or none.
+  /// Commits all appended entries with one store. If the process dies, the log has all of them or none.
   package func commit() {
     let used = entries.value.used
     if used == entries.value.committed { return }
@@ -37,13 +37,13 @@ extension WriteAheadLog {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset
     guard let compaction = entries.value.compaction else { return }
-    // A committing compaction may have copied entries that are discarded now.
+    // A compaction that commits may have copied some of the entries that are discarded here.
     if compaction.read > position.offset { return abandonCompaction() }
     entries.value.compaction?.tailStart = min(compaction.tailStart, position.offset)
   }
 
-  /// Visits the committed entries in order. `body` may append. If an entry is damaged, cuts the log there,
-  /// because readers would not reach the entries behind it.
+  /// Passes the committed entries to `body`, in order. `body` may append. Cuts the log before a damaged
+  /// entry: the entry's length may be wrong, so the next entry cannot be found.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -79,11 +79,11 @@ extension WriteAheadLog {
     guard head.byteCount <= capacity, tail.byteCount <= capacity - head.byteCount else { return nil }
     let tailStart = headStart &+ head.byteCount
     let opening = LogEntry.Opening(kind, bodyLength: tailStart &+ tail.byteCount &- LogEntry.headLength)
-    // A segment consists of whole words, so the padding always fits if the body does.
+    // A segment consists of whole words. So if the body fits, the padding fits too.
     let length = opening.length
     let start = header.start(ofSegment: segment) + offset
     var entry = mutableBytes(in: start..<start + length)
-    // Store the padding first, because the body then overwrites its part of the last word.
+    // Fill the last word with zeros first. The part that the body does not overwrite becomes the padding.
     entry.store(0, at: length &- 8)
     entry.store(opening.word, at: 0)
     entry.store(owner, at: LogEntry.ownerOffset)

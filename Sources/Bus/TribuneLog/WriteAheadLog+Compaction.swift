@@ -3,23 +3,23 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction copies live entries of the active segment to the other one, in steps. Its output is invisible
-// until the segments change roles. So the caller can abandon it, or the process can die, at any time.
+// A compaction copies the live entries to the other segment, in steps. Readers see the copies only after the
+// segments change roles. So the caller may abandon a compaction, or the process may die, at any time.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log exceeds 1 MiB or half of its limit, and has grown enough since the last compaction.
-  ///
-  /// It has grown enough if it has doubled since then, or if it has grown by at least half of the space that was left
-  /// then, and by at least a sixteenth of the limit.
+  /// True if the log is long, and has grown enough since the last compaction. The log is long above 1 MiB, or
+  /// above half of its limit if this half is less. The log has grown enough if it has doubled. It has also
+  /// grown enough if it has used half of the space that the last compaction left, and at least a sixteenth of
+  /// the limit.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: if true, `endCompaction` also commits uncommitted entries.
+  /// - Parameter commits: if true, also copies uncommitted entries, and `endCompaction` commits them.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -27,14 +27,14 @@ extension WriteAheadLog {
     entries.value.isOtherSegmentStale = true
   }
 
-  /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or the live ones
-  /// do not fit.
+  /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or when a live
+  /// entry does not fit.
   ///
   /// - Parameters:
   ///   - lengthMax: the number of bytes to read. The last entry may reach past them.
-  ///   - isLive: returns true to copy the entry. `isTail` means that it was appended after the compaction
-  ///     began.
-  ///   - relocated: gets the position that the entry has after a successful `endCompaction`.
+  ///   - isLive: returns true for an entry to copy. `isTail` is true if the entry was appended after the
+  ///     compaction began.
+  ///   - relocated: gets each copied entry, and the entry's position after a successful `endCompaction`.
   package func compact(
     lengthMax: Int, isLive: (LogEntry, _ isTail: Bool) -> Bool, relocated: (LogEntry, EntryPosition) -> Void
   ) -> Bool {
@@ -48,8 +48,8 @@ extension WriteAheadLog {
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process has written or checked the entry, so its memory is damaged. The next process will find
-        // the damage, and report the lost bytes.
+        // This process has written or checked the entry before, so memory is damaged. The next process will
+        // find the damage, and report the lost bytes.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
@@ -76,7 +76,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Returns the position that the entry has after `endCompaction`, or nil if the entry does not fit.
+  /// Appends a new entry to the other segment. Returns its position there, or nil if it does not fit.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
@@ -89,8 +89,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active. All entries must have been read. If the live entries did not fit, abandons
-  /// the compaction, leaves the log unchanged, and returns false.
+  /// Makes the other segment active. `compact` must have read all entries. If the live entries did not fit,
+  /// abandons the compaction, leaves the log unchanged, and returns false.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {

@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-// A counter slot is a row of eight words: six counters, the complement of the owner, and the owner. In an empty
-// slot, the owner is 0.
+// A counter slot is a row of eight words: six counters, the complement of the owner, and the owner. In an
+// empty slot, the owner is 0.
 
 package struct CounterSlot {
   package static let counterCount = 6
@@ -23,8 +23,8 @@ package struct CounterSlot {
 }
 
 extension WriteAheadLog {
-  /// Gives the slot to `owner`, which must not be 0. Sets all counters but the first to 0. Call this before the
-  /// commit of the entry that introduces the owner, because every known owner must have a slot.
+  /// Gives the slot to `owner` (not 0), and sets all counters but the first to 0. Call this before you commit
+  /// the entry that introduces the owner, because a recovery expects a slot for each owner.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)
@@ -48,8 +48,8 @@ extension WriteAheadLog {
     return CounterSlot(owner: owner, words: words)
   }
 
-  /// Skips slots with a damaged owner. Does not touch pages that were never written, because a touched page
-  /// takes memory.
+  /// Skips empty slots, and slots with a damaged owner. Does not read pages that were never written, because
+  /// the kernel would allocate memory for these pages.
   package func forEachSlot(_ body: (_ slot: Int, CounterSlot) -> Void) {
     let end = LogHeader.slotsOffset + slotCount * LogHeader.slotLength
     var offset = LogHeader.slotsOffset

@@ -2,14 +2,14 @@
 
 import TribuneSystem
 
-// If a log crashed the process that recovers from it, it would crash every restart, until the service manager
+// A log that crashes the recovering process would also crash each later process, until the service manager
 // gives up. So the log counts unfinished recoveries.
 
 extension WriteAheadLog {
-  /// A process can die at any moment, but hardly in three recoveries in a row.
+  /// After three unfinished recoveries in a row, the log is the probable cause, so adopting it fails.
   package static let recoveriesMax: UInt32 = 3
 
-  /// Counts a recovery as unfinished until `endRecovery`. Must precede all other reads from an adopted log.
+  /// Counts a recovery as unfinished until `endRecovery`. Call this before you read an adopted log.
   package func beginRecovery() {
     let count = Self.unfinishedRecoveries(in: mapping)
     mapping.publish(CheckedWord(count + 1).bits, at: LogHeader.recoveriesOffset)

@@ -3,25 +3,25 @@
 package import TribuneSystem
 import TribuneWire
 
-/// A write-ahead log in a file in memory. The log outlives its writer if another process holds a descriptor of
-/// the file. It does not outlive a restart of the machine.
+/// A write-ahead log in a file in memory. The log outlives its writer if another process holds a descriptor
+/// of the file. The log is lost when the machine restarts.
 ///
-/// *Counter slots* have six numbers for each owner; setting one is a plain store. A *sequence* has the last
-/// number that was given. Of the two *segments*, only the active one receives entries. When many of its entries
-/// are dead, a *compaction* copies the live ones to the other segment, and the segments change roles.
+/// A *counter slot* has six numbers of one owner. A *sequence* has the last number given out, such as an id.
+/// Entries are in two *segments*, but only the active segment grows. When many entries are no longer needed,
+/// a *compaction* copies the live entries to the other segment, and the segments change roles.
 ///
-/// The process may die between any two stores. Each change first stores all its bytes, and then becomes visible
-/// by one store of one word. Readers ignore bytes behind the committed length.
+/// The process may die between any two stores. Each change first stores all its bytes, and then becomes
+/// visible by one store of one word. Readers ignore bytes behind the committed length.
 ///
 /// The log checks everything that it reads: words against their complements, entries against their checksums,
-/// and lengths against the existing bytes.
+/// and lengths against the available bytes.
 package final class WriteAheadLog {
   struct Entries {
     var activeSegment: Int
     var admissionLimit: Int
-    /// The length of all entries, including uncommitted ones, in bytes.
     var used: Int
     var committed: Int
+    /// The length after the last compaction.
     var kept = 0
     var compaction: Compaction?
     var isOtherSegmentStale = false
@@ -42,11 +42,11 @@ package final class WriteAheadLog {
   let slots: SharedMapping.Rows
   let entries: Cell<Entries>
 
-  /// Creates an empty log. The file takes memory only as the log writes to it.
+  /// Creates an empty log. The file uses memory only where the log has written to it.
   ///
   /// - Parameters:
   ///   - slotCount: 0 to 2^24.
-  ///   - segmentCapacity: bytes of entries, from 8 B to 4 GiB.
+  ///   - segmentCapacity: the bytes of entries in one segment, from 8 B to 4 GiB.
   package init(slotCount: Int, segmentCapacity: Int) throws(Errno) {
     header = LogHeader(slotCount: slotCount, segmentCapacity: segmentCapacity)
     file = try SharedFile(length: header.fileLength)
@@ -61,8 +61,8 @@ package final class WriteAheadLog {
     mapping.publish(CheckedWord(0).bits, at: LogHeader.activeOffset)
   }
 
-  /// Adopts the log of another process, which must no longer write to it. Does not change the file. If the
-  /// initializer throws, the descriptor is closed.
+  /// Adopts the log of another process, which must no longer write to this log. Does not change the file.
+  /// Closes the descriptor on an error.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
@@ -108,8 +108,8 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// The limit of `admits`, in bytes. `append` ignores it, because entries that follow from admitted work must
-  /// fit.
+  /// `admits` returns false above this length of the log, in bytes. `append` ignores the limit, because
+  /// entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
@@ -124,14 +124,14 @@ package final class WriteAheadLog {
 
   // MARK: Bytes
 
-  /// The caller must not hold the span while the same bytes are written.
+  /// The caller must drop the span before any code writes to the same bytes.
   @_lifetime(borrow self)
   @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
-    // The mapping lives as long as this object, but the compiler cannot prove that for a class.
+    // The mapping lives as long as this object, but the compiler cannot prove this for a class.
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
   }
 
-  /// The span must be the only access to these bytes.
+  /// The caller must drop the span before any other access to these bytes.
   @_lifetime(borrow self)
   @inline(__always) func mutableBytes(in range: Range<Int>) -> MutableRawSpan {
     unsafe _overrideLifetime(mapping.unboundMutableBytes(in: range), borrowing: self)

@@ -2,13 +2,13 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups. If it has more than `keptMax`, the bus keeps only the groups that its
-/// policy names. If a later policy names another group, the membership in it is unknown.
+/// A process can have 65,536 groups. If it has more than `keptMax`, the bus keeps only the groups that the
+/// policy names when the process connects. The process's membership in all other groups is then unknown.
 package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
   package let members: [UInt32]
-  /// The groups whose membership is known, in ascending order. nil if it is known for all groups.
+  /// The groups whose membership is known, in ascending order. nil if the membership is known for all groups.
   package let lookedUp: [UInt32]?
 
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
@@ -28,7 +28,7 @@ package struct Groups: Hashable, Sendable {
       self.init(supplementary + [primary])
       return
     }
-    // The kernel has sorted the groups, so this is fast.
+    // The kernel returns sorted groups, and sorting these again is fast.
     let all = supplementary.sorted()
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }

@@ -2,16 +2,16 @@
 
 import TribuneWire
 
-/// A line that would allow the refused request if one point differed.
+/// An allow line that fails to allow a refused request for a single reason.
 package struct NearMiss: Equatable, Sendable {
   package var index: Int
-  /// Why the line does not allow the request, such as `needs group:operators`.
+  /// The reason why the line does not allow the request, such as `needs group:operators`.
   package var lacks: String
 }
 
 extension Policy {
-  /// The first `count` near misses. The point that differs is the subject, the action, or the breadth of the
-  /// request.
+  /// The first `count` near misses. The reason is the subject, the action, the object, or a pattern that
+  /// covers only part of the request.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines that decide who may do what. The bus refuses an action that no line allows. A deny line wins over
-/// all allow lines, wherever it is. For a registration, one allow line must contain its whole pattern. A deny
-/// line for any part of the pattern refuses the registration.
+/// The lines that decide which process may do what. The bus refuses an action that is not allowed by any
+/// line. A deny line overrides all allow lines, in any order. A registration needs one allow line that covers
+/// its whole pattern. A deny line for any part of the pattern refuses the registration.
 ///
-/// Observations and lists are filtered instead. The bus refuses an observation only if one deny line contains
-/// all of it; otherwise the observer gets the rest. A list includes a registration if a part of it is allowed,
-/// and no deny line contains all of it. Data without a name is listed only for subjects that may list
-/// everything.
+/// In observations and lists, a deny line for a part of the pattern removes only this part. The bus refuses
+/// an observation only if one deny line covers its whole pattern. A list includes a registration if a part of
+/// it is allowed, unless one deny line covers its whole pattern. The bus lists data without a name only for
+/// subjects that may list everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -36,8 +36,8 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
-  /// Decides the request. If its action needs permission for another action, first decides about the other
-  /// action. Returns the refused request, or else `request`.
+  /// Decides the request. If its action also needs permission for another action, decides about the other
+  /// action first. Returns the decision, and the refused request or else `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {
@@ -49,8 +49,8 @@ package struct Policy: Equatable, Sendable {
     return (decision(on: request, by: subject), request)
   }
 
-  /// True if the policy could allow the request for a process of the user, in the most favourable groups and
-  /// unit.
+  /// True if the policy could allow the request for some process of the user. Assumes that the process is in
+  /// all groups and units that allow lines need, and in none that deny lines name.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
@@ -110,6 +110,6 @@ extension Request {
 }
 
 extension Action {
-  /// True if the denial of a part leaves the rest allowed.
+  /// True if a deny line for a part of a pattern leaves the rest of the pattern allowed.
   fileprivate var isFiltered: Bool { self == .observe || self == .list }
 }

@@ -20,18 +20,18 @@ package struct PolicyLine: Equatable, Sendable {
 
   package var effect: Effect
   package var actions: ActionSet
-  /// The line applies to a name that matches one of these.
+  /// The line applies to a name that matches at least one of these templates.
   package var names: [NameTemplate]
   /// nil if the line applies to all objects, and to requests without an object.
   package var object: ObjectTemplate?
-  /// The line applies to a subject that meets all of these.
+  /// The line applies to a subject that meets all these conditions.
   package var who: [Condition]
   package var whoTexts: [String]
   package var origin: Origin
   /// The text of the line, without its comment.
   package var text: String
 
-  /// The line with ids instead of names of users and groups. nil if the line can never match.
+  /// The line with ids instead of the names of users and groups. nil if the line can never match.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }
@@ -55,14 +55,14 @@ package struct PolicyLine: Equatable, Sendable {
   }
 }
 
-/// A pattern of names, in which `%U` is replaced by the user's id.
+/// A pattern for names. In the pattern, `%U` is a placeholder for the user's id.
 package struct NameTemplate: Equatable, Sendable {
   package let text: String
   let pattern: Pattern?
 
   package init(_ text: String) throws(WireError) {
     self.text = text
-    // If the pattern is valid with one id, it is valid with every id.
+    // `.max` is the longest id. A pattern that is valid with it is valid with every id.
     let example = try Pattern(text.with(user: .max))
     pattern = text.hasUser ? nil : example
   }

@@ -5,9 +5,9 @@ package import TribuneWire
 package struct Request: Sendable {
   package var action: Action
   package var pattern: Pattern
-  /// Empty if the request has no object; nil if it is about any object.
+  /// Empty for a message without an object. nil if the request is about all objects.
   package var object: String?
-  /// True if the permission for a part of the pattern is enough.
+  /// True if permission for a part of the pattern is enough.
   private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
@@ -20,8 +20,8 @@ package struct Request: Sendable {
     isOfPart = true
   }
 
-  /// A hypothetical request, for explanations and expectations. A request to list `**` means to list
-  /// everything. Throws if no client could make the request.
+  /// A hypothetical request, for an explanation or an expectation. A request to list `**` is the request to
+  /// list everything. Throws if clients cannot make such a request.
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {
@@ -35,8 +35,8 @@ package struct Request: Sendable {
     }
   }
 
-  /// The request to list everything. It must be allowed before data without names is listed: objects,
-  /// protocols, and others' connections.
+  /// The request to list everything. The bus lists objects, protocols and other users' connections only if
+  /// this request is allowed.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
     request.isOfPart = false

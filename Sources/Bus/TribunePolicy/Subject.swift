@@ -10,11 +10,11 @@ package struct Subject: Hashable, Sendable {
   /// The system unit of a process.
   package enum Unit: Hashable, Sendable {
     case none
-    /// The process is in this unit, as the kernel guarantees.
+    /// The kernel guarantees that the process is in this unit.
     case known(String)
-    /// The process is probably in this unit, without a guarantee by the kernel. Only deny lines use it.
+    /// The process is probably in this unit, without the kernel's guarantee. Allow lines ignore this unit.
     case claimed(String)
-    /// The process had ended, or the bus cannot see it. Every deny line with a unit applies to it.
+    /// The process ended early, or the bus cannot see it. Every deny line with a unit applies to the process.
     case unknown
 
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
@@ -47,10 +47,10 @@ package enum Condition: Hashable, Sendable {
   case group(UInt32)
   /// A glob for the names of system units. `*` matches any text, and `?` matches one character.
   case unit(String)
-  /// The host has no such user or group, so no subject meets this condition.
+  /// The host has no such user or group, so a subject cannot meet this condition.
   case unknown
 
-  /// The condition with an id instead of a name. nil if no subject can meet it.
+  /// The condition with an id instead of a name. nil if subjects cannot meet the condition.
   var text: String? {
     switch self {
     case .anyUser: "user:*"
@@ -88,7 +88,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Explains why no process can meet this condition and `others`. nil if a process may.
+  /// Explains why a process cannot meet both this condition and `others`. nil if a process can meet them.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -133,7 +133,7 @@ package enum Condition: Hashable, Sendable {
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// True if no unit can match both globs. If both have wildcards, the result is false.
+  /// True if units cannot match both globs. The result is always false if both globs have wildcards.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])

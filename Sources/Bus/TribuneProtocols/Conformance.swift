@@ -14,8 +14,7 @@ package struct NonConformance: Error, Equatable, Sendable {
     unknownProtocols.isEmpty && !lacksProtocol && missing.isEmpty && surplus.isEmpty
   }
 
-  /// The error with which the bus refuses the delegate. Its message has at most `WireLimits.reasonLength`
-  /// bytes.
+  /// The bus's refusal of the delegate. The message has at most `WireLimits.reasonLength` bytes.
   package func refusal(by object: String) -> WireError {
     var parts: [String] = []
     if lacksProtocol {
@@ -40,9 +39,9 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Checks a delegate with the stated protocols and patterns against the protocol of its object. The delegate
-  /// must state that protocol, or one that inherits from it. It must respond to every required method of these
-  /// protocols, and to no method that they lack.
+  /// Checks a delegate with the stated protocols and patterns against the protocol of its object. The
+  /// delegate must state that protocol, or one that inherits from it. The delegate must respond to every
+  /// required method of the stated protocols, and to no method that they lack.
   ///
   /// - Parameter allowsOthers: if true, the delegate may also respond to methods that its protocols lack.
   package func conform(
@@ -77,8 +76,7 @@ extension ProtocolLibrary {
     if !findings.isNone { throw findings }
   }
 
-  /// All methods of the protocols, without duplicates. A method is required if any of the protocols requires
-  /// it.
+  /// All methods of the protocols, without duplicates. A method is required if any protocol requires it.
   private static func methods(of protocols: [DelegateProtocol]) -> [ProtocolMethod] {
     var methods: [ProtocolMethod] = []
     var places: [String: Int] = [:]

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A protocol that never changes. If its name gets another definition, existing users keep the old definition.
+/// An immutable protocol. If its name gets another definition, existing users keep this definition.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String

@@ -3,7 +3,7 @@
 /// All known protocols, by name. Their definitions come from files or from owners, such as connections.
 ///
 /// If a file defines a name that an owner has defined, the file's definition replaces the owner's. An owner
-/// never replaces a file's definition. Existing references to a `DelegateProtocol` keep its old meaning.
+/// never replaces a file's definition. Existing references to a `DelegateProtocol` keep the old definition.
 package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// The errors for which the library refuses a source.
   package struct Refusal: Error, Equatable, Sendable {
@@ -40,7 +40,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// Links the sources without any library, and omits protocols with errors.
+  /// Links the sources only with each other, and omits protocols with errors.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
   /// Replaces the definitions of all files. Omits protocols with errors, and returns these errors.
@@ -67,12 +67,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds the protocols of a source. They stay until the owner is removed. Owners share identical definitions.
-  /// If it throws, the library is unchanged.
+  /// Adds the protocols of a source. They stay until the owner is removed. Owners share identical
+  /// definitions. If this method throws, the library is unchanged.
   ///
   /// - Parameters:
-  ///   - parents: protocols that replace the library's protocols of the same names.
-  ///   - yields: if true, a file may define a name differently. This is not an error, and the file's definition stays.
+  ///   - parents: protocols to inherit from, instead of the library's protocols of the same names.
+  ///   - yields: if true, a file may define a name differently, and its definition stays.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],

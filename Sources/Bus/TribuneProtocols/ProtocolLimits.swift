@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for definitions, which bound their size and the time to link them.
+/// Limits for the size of definitions, and so for the time to link them.
 package enum ProtocolLimits {
   /// The length in bytes of each name.
   package static let nameLength = 255
@@ -11,7 +11,7 @@ package enum ProtocolLimits {
   package static let typeDepth = 32
   /// The number of fields in a struct, and of values in an enum.
   package static let fieldsPerType = 128
-  /// The number of types, including inherited ones. The limit of methods also includes inherited ones.
+  /// The number of types, including inherited ones. The limit of methods also includes inherited methods.
   package static let typesPerProtocol = 128
   package static let methodsPerProtocol = 512
   package static let parentsPerProtocol = 16

@@ -2,7 +2,7 @@
 
 package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case bool
-  /// A signed number of 64 bits.
+  /// A signed 64-bit integer.
   case int
   case float
   case string

@@ -5,7 +5,7 @@ import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
-/// One daemon's bus. `Daemon` puts a process around it; the simulation (docs/TESTING.md) does not.
+/// A bus with its event loop, log and keeper link. `Daemon` and the simulation (docs/TESTING.md) run it.
 package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart
@@ -15,7 +15,7 @@ package final class BusInstance {
 
   /// - Parameters:
   ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
-  ///   - isStepped: true if the caller runs the main queue. Descriptors are then closed on the caller's thread.
+  ///   - isStepped: true in the simulation, which runs the main queue and closes descriptors without threads.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -55,8 +55,8 @@ package final class BusInstance {
     return wal
   }
 
-  /// Makes the log long enough for any configuration, because all later daemons take it over. If memory is short,
-  /// makes it long enough for this configuration.
+  /// Makes the log long enough for any configuration: later daemons take the log over, and may have higher
+  /// limits. If memory is short, makes the log long enough for this configuration.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
@@ -88,7 +88,7 @@ package final class BusInstance {
     server.takeOver(passed)
   }
 
-  /// Must also be called if starting fails for a reason other than the log.
+  /// Must also be called if starting fails after `takeOver`. Otherwise, the log would count a crash.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {
@@ -98,8 +98,8 @@ package final class BusInstance {
     }
   }
 
-  /// Ends the take-over after the first iteration. By then, the bus has handled input on the replayed state without
-  /// a crash.
+  /// Ends the take-over after the first iteration. By then, the bus has handled input on the replayed state
+  /// without a crash.
   package func start(_ served: @escaping () -> Void = {}) {
     keeper.forgetUnclaimed()
     passed.discard()
@@ -154,7 +154,7 @@ package final class BusInstance {
   package var hasKeeper: Bool { keeper.isUp }
   package var isAllKept: Bool { keeper.isUpToDate && keeper.keepsAll }
 
-  /// What the bus holds for its clients. All counts are 0 once all clients have left.
+  /// The numbers of things that the bus keeps for its clients. All are 0 once all clients have left.
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),

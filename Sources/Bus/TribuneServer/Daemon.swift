@@ -54,7 +54,7 @@ package final class Daemon {
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
     let status = Diagnostic.printAll(diagnostics)
-    // Failed policy tests do not end the check here, because a reload accepts such a policy.
+    // Failed policy tests do not end the check here, because a reload accepts a policy despite failed tests.
     guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
       return status
     }
@@ -78,15 +78,15 @@ package final class Daemon {
     }
   }
 
-  /// The socket of the bus to ask. Without --user, ignores the environment, which belongs to this checking process
-  /// and not to the bus.
+  /// The path of the running bus's socket. Without --user, ignores this process's environment, which can
+  /// differ from that of the bus.
   private static func livePath(_ arguments: DaemonArguments) -> String {
     arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
-    // The signals are blocked before the first thread starts, because threads inherit the mask. An early signal
-    // stays pending until Dispatch handles it.
+    // The signals are blocked before the first thread starts, because threads inherit the mask. An early
+    // signal stays pending until Dispatch handles it.
     SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
@@ -185,7 +185,7 @@ package final class Daemon {
 
   private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
-    // The previous daemon's socket is taken over, because clients may have connected to it during the restart.
+    // Takes over the previous daemon's socket: clients may have connected to it during the restart.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(socketMode)
@@ -209,8 +209,8 @@ package final class Daemon {
 
   private func checkSocketFiles() {
     guard !isStopping else { return }
-    // A path can have several listeners, one for each file that the bus has made there. If the path
-    // leads to one of them, clients reach the bus.
+    // A path can have several listeners, one for each file that the bus has made there. If the path leads to
+    // one of these files, clients reach the bus.
     let listeners = Dictionary(grouping: server.acceptor.listeners, by: \.path)
     for (path, listeners) in listeners.sorted(by: { $0.key < $1.key }) {
       if listeners.contains(where: \.isReached) {
@@ -221,7 +221,7 @@ package final class Daemon {
     }
     guard !checksAgain, server.acceptor.listeners.contains(where: { $0.isOwn && lostPaths.contains($0.path) })
     else { return }
-    // If the folder was removed, no event reports that it is back.
+    // If the folder was removed, the kernel does not report when it exists again.
     checksAgain = true
     DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [weak self] in
       MainActor.assumeIsolated {
@@ -234,7 +234,7 @@ package final class Daemon {
   private func makeAgain(_ listener: Listener) {
     let isNew = lostPaths.insert(listener.path).inserted
     let loss = "the file of the socket \(listener.path) was removed or replaced"
-    // If the whole folder was removed, everything in it was meant to go, so the bus does not make the file again.
+    // While the folder is missing, the bus makes no file: removing a whole folder is probably intended.
     guard listener.isOwn, !Folder.lacks(Array(Folder.parent(of: listener.path).utf8)) else {
       if isNew { log.error("\(loss), and clients no longer reach this bus") }
       return
@@ -251,8 +251,8 @@ package final class Daemon {
 
   private static let varlinkName = "varlink"
 
-  /// The path of the Varlink socket; nil if Varlink is disabled. By default, the socket is beside the bus's; if the
-  /// command line has a path for the bus's socket only, Varlink is disabled.
+  /// The path of the Varlink socket; nil if Varlink is disabled. By default, it is in the folder of the bus's
+  /// socket. If the command line has a path only for the bus's socket, Varlink is disabled.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil
@@ -319,8 +319,8 @@ package final class Daemon {
   }
 
   private func reload() {
-    // After a stop, the main queue still runs its remaining work. A late reload must not change the configuration
-    // after the hand-over.
+    // After a stop, the main queue still runs its remaining work. A late reload must not change the
+    // configuration after the hand-over.
     guard !isStopping else { return }
     guard !isReloading else {
       mustReloadAgain = true

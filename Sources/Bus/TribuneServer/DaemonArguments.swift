@@ -13,11 +13,11 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   package var action = Action.serve
   package var listenPath: String?
-  /// The path of the Varlink socket, or `none` to disable Varlink. If nil, the socket is beside the bus's; but if
-  /// `listenPath` is set, Varlink is disabled.
+  /// The path of the Varlink socket, or `none` to disable Varlink. If nil, the socket is in the folder of the
+  /// bus's socket. If only `listenPath` is set, Varlink is disabled.
   package var varlinkPath: String?
   package var keeperPath: String?
-  /// Nil for the system's.
+  /// Nil means /etc/tribune.
   package var configurationDirectory: String?
   package var isUserInstance = false
   package var asksLiveBus = false

@@ -7,9 +7,9 @@ package import TribuneWire
 /// The daemon's messages to its operator: journal entries if standard error leads to the journal, else lines
 /// on standard error.
 ///
-/// Escapes everything, because messages and fields may contain a peer's text.
+/// Escapes all text, because messages and fields may contain a client's text.
 package final class Log {
-  /// Values as in syslog.
+  /// The values are the priorities of syslog(3).
   nonisolated package enum Level: Int32, Comparable, CaseIterable, Sendable {
     case error = 3
     case warning = 4
@@ -118,8 +118,7 @@ package final class Log {
     }
   }
 
-  /// Without a journal to search, ordinary verdicts are logged at debug level. An overridden veto is always a
-  /// warning.
+  /// Without a journal, verdicts are debug messages, except overridden vetoes, which are always warnings.
   private func level(of verdict: Level) -> Level { journal == nil && verdict > .warning ? .debug : verdict }
 
   var hasJournal: Bool { journal != nil }

@@ -3,10 +3,10 @@
 package import TribuneCore
 import TribuneSystem
 
-/// Limits the log lines per second that each user can cause, because a flood would hide others' entries. Root and
-/// the bus's own user, who could change the journal anyway, are exempt.
+/// Limits the log lines per second that each user can cause, because a flood would hide other users' entries.
+/// Root and the bus's own user are exempt, because they could change the journal anyway.
 package final class UserLineBudgets {
-  /// At this number of users, budgets without omitted lines are dropped.
+  /// If budgets of this many users exist, `take` drops those without omitted lines before it adds another.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int

@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// The identity of a Varlink call, used as the serial of the call's frames.
 ///
-/// The identity says which reply the call needs. So the daemon makes the replies without a record of the call, also
-/// after a restart. A connection has one call at a time.
+/// From the serial in an answering frame, the daemon knows which reply to make. It needs no record of the
+/// call, even after a restart. A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
     /// The payload of the `ok` is already the complete reply.
@@ -15,8 +15,8 @@ package struct CallID: Equatable, Sendable {
     case observe
     case delegate
     case hold
-    /// The client gets no reply to the frame. The frame withdraws a registration of a refused call, or answers a
-    /// ticket.
+    /// The client gets no reply to the frame. The frame withdraws a registration of a refused call, or
+    /// answers a ticket.
     case takeBack
   }
 
@@ -25,8 +25,8 @@ package struct CallID: Equatable, Sendable {
   package var takesMore: Bool
   package var index: UInt8
   package var count: UInt8
-  /// The low bits of the call's time in microseconds. They give each post another serial, which the ticket of the
-  /// notification contains. So a late answer to one ticket cannot match the ticket of a later post.
+  /// The low bits of the call's time in microseconds. They give each post a different serial, which the
+  /// notification's ticket contains. A late answer to one ticket therefore cannot match a later post.
   package var moment: UInt32
 
   /// - Parameter now: the current time in nanoseconds.

@@ -14,8 +14,8 @@ package enum TranslatedCall {
 extension VarlinkCall {
   package static let emptyReply = JSONValue.object([("parameters", .object([]))]).compact
 
-  /// - Parameter now: the current time in nanoseconds of the monotonic clock. It must differ between two calls of a
-  ///   connection.
+  /// - Parameter now: the current time in nanoseconds of the monotonic clock. It must differ between two
+  ///   calls of a connection.
   package func translated(at now: UInt64) -> TranslatedCall {
     do throws(VarlinkError) {
       guard !wantsUpgrade else { throw .methodNotImplemented(method) }
@@ -98,7 +98,7 @@ extension VarlinkCall {
   /// Each pattern needs a frame, and a `CallID` counts the frames in 8 bits.
   private static let patternsMax = 128
 
-  /// Without `more`, the call's registrations would end with its only reply.
+  /// Without `more`, a call's registrations would end with the only reply.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation
@@ -225,7 +225,7 @@ private enum TicketAnswer: CaseIterable {
 }
 
 extension Parameters {
-  /// The bus validates the name; here it only has to fit in a frame.
+  /// The bus validates the name later. Here, the name only has to fit into a frame.
   fileprivate mutating func name() throws(VarlinkError) -> String {
     let name = try text("name")
     guard name.fits(WireLimits.nameLength) else { throw .invalidParameter("name") }

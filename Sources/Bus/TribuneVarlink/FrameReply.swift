@@ -7,7 +7,7 @@ package struct FrameReply {
   /// The reply without its final zero byte; nil if the client gets no reply.
   package let message: String?
   package let isLast: Bool
-  /// True if the connection must end with the call, because further frames of the call may follow.
+  /// True if the connection must end with the call, because the bus may send further frames for the call.
   package var endsConnection = false
 
   package struct Context {
@@ -84,7 +84,7 @@ package struct FrameReply {
   ) throws(WireError) -> FrameReply {
     if frame.header.serial == 0, !context.isInCall { return .nothing }
     if case .takeBack = call?.method { return .nothing }
-    // A one-way call gets no reply. A refusal here would end another call, which may be under way by now.
+    // A one-way call gets no reply. The client would take this refusal for the reply to its next call.
     if call?.isOneway == true { return .nothing }
     let refusal = try frame.decode(Refusal.self)
     let error = WireError(refusal.code ?? .invalidValue, String(repairing: frame.payload))
@@ -210,12 +210,12 @@ package struct FrameReply {
     return members + content(frame.payload, "userInfo")
   }
 
-  /// The limit of content in one reply, in bytes, including escapes.
+  /// The most bytes of userInfo or values in one reply, including JSON escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
-  /// Makes the member for some content. A JSON object goes under `name`. Other content goes into a text member, because
-  /// clients with strict types accept only objects under `name`. If the content is longer than `space`, the member has
-  /// only the length of the content.
+  /// Makes the member for userInfo or a value. A JSON object becomes the member `name`. Other content becomes
+  /// the member `text`, because clients with strict types accept only objects as `name`. If the content is
+  /// longer than `space`, the member `omittedBytes` has its length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,
@@ -246,8 +246,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// The approximate length with JSON escapes. If the number of bytes already exceeds `space`, returns that number.
-  /// Invalid UTF-8 can become three times as long as the result.
+  /// The approximate length with JSON escapes. If the number of bytes already exceeds `space`, returns that
+  /// number. Invalid UTF-8 can make the actual length three times the returned one.
   fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
     guard byteCount <= space else { return byteCount }
     var length = byteCount

@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// Identifies a question to a connection's delegate, or an awaited notification to the connection.
+/// Identifies a question or an awaited notification that the bus has sent to a connection.
 ///
-/// Any connection of the same user that knows the ticket may answer. The ticket contains a secret of the addressed
-/// connection, which others cannot guess.
+/// Any connection of the same user that knows the ticket may answer. The ticket contains a secret of the
+/// addressed connection, which other clients cannot guess.
 package struct Ticket: Equatable, Sendable {
   package enum Request: Equatable, Sendable {
     case question(QueryID, DelegateID)

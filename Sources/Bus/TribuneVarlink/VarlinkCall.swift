@@ -3,7 +3,7 @@
 package import TribuneJSON
 import TribuneWire
 
-/// The error for a message that is not a call. The bus ends the connection, because it cannot trust further input.
+/// The error for a message that is not a call. The bus ends the connection: further input is unreliable.
 package struct VarlinkFlaw: Error, Equatable, Sendable {
   package let reason: String
 }

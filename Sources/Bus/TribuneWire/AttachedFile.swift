@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file that holds the long userInfo of a frame. The conforming object owns the file, and keeps it open while
-/// the object is attached to a buffer.
+/// A file with the long userInfo of one frame. The conforming object owns the file, and keeps it open while a
+/// buffer refers to the object (`ByteBuffer.attachment`).
 ///
-/// Higher layers define the conforming class, so this is an existential in the per-message path. For a frame
-/// without a file, it costs only a check for nil.
+/// A higher layer defines the conforming class, so a buffer stores an existential. For a frame without a
+/// file, the existential costs only a check for nil.
 @usableFromInline package protocol AttachedFile: AnyObject, Sendable {
   /// The file's length, in bytes.
   var length: Int { get }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Collects elements, then drains all of them in order.
+/// A growing list that moves all its elements out in order (`drain`).
 ///
-/// An array can give up its first element only by a copy or a replacement. These took a tenth of the daemon's
-/// time for a query.
+/// An `Array` keeps an element in each place, so taking an element out needs a copy or a replacement. Such
+/// copies and replacements took a tenth of the daemon's CPU time for a query.
 @safe @usableFromInline package struct Batch<Element>: ~Copyable {
-  /// If a batch has room for more elements than this, `drain` frees its memory.
+  /// `drain` frees the memory of a batch that has room for more elements than this.
   @usableFromInline static var keptMax: Int { 1024 }
 
-  /// Points to `count` initialised elements. It is nil if the capacity is 0.
+  /// Memory for `capacity` elements. The first `count` are initialised. nil if `capacity` is 0.
   @usableFromInline var elements: UnsafeMutablePointer<Element>?
   @usableFromInline var capacity = 0
   @usableFromInline var count = 0
@@ -30,7 +30,7 @@
     count += 1
   }
 
-  /// `body` must not use the batch.
+  /// Passes each element to `body`, in order. `body` must not use the batch.
   @inlinable package mutating func drain(_ body: (consuming Element) -> Void) {
     guard let elements = unsafe elements else { return }
     let drained = count

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reuses buffers. A buffer is free when only the pool refers to it.
+/// A pool of reusable buffers. A buffer is free while only the pool refers to it.
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []
-    /// The index of the buffer that the pool returned last. The search starts behind it, because the buffers
-    /// there were returned longest ago.
+    /// The index of the buffer that the pool handed out last. A search starts behind this index, at the
+    /// buffer that the pool handed out longest ago.
     var last = 0
-    /// The number of further requests that skip the search, because the last search found no free buffer.
+    /// How many further requests skip the search. A search that finds no free buffer sets this number.
     var pause = 0
   }
 

@@ -2,12 +2,12 @@
 
 /// Bytes that several queues can share: input from a read, or encoded output.
 ///
-/// Only the owner appends, and only at the end. All others hold a `ByteSlice`. A slice has an offset and a
-/// length instead of a pointer, so the storage may move. The bytes in a slice do not change. The bus writes the
-/// sender's id into a frame before it makes the slice available.
+/// Only the buffer's owner appends bytes, and only at the end. All other code holds a `ByteSlice`. A slice
+/// has an offset and a length instead of a pointer, so the buffer can move its storage. The bytes of a shared
+/// slice do not change, so the bus writes the sender's id into a frame before it makes a slice of this frame.
 ///
-/// The state is behind a pointer, because the exclusivity checks of properties took a third of the daemon's
-/// time for a query. Each method checks its offsets against `count`.
+/// The state is behind a pointer, because the exclusivity checks of class properties took a third of the
+/// daemon's CPU time for a query. Each method checks its offsets against `count`.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
@@ -25,7 +25,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// The file of the only frame in the buffer, which begins at offset 0. nil for all other buffers.
+  /// The file of the buffer's only frame, which begins at offset 0. nil for buffers without a file.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -41,8 +41,8 @@
     append(source)
   }
 
-  /// - Parameter base: valid for `capacity` bytes, and aligned to 16 bytes. The buffer calls its
-  ///   `deallocate()`.
+  /// - Parameter base: memory of `capacity` bytes, aligned to 16 bytes. The buffer takes ownership of this
+  ///   memory, and frees it with `deallocate()`.
   @unsafe package init(adopting base: UnsafeMutableRawPointer, capacity: Int) {
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: State(base: base, capacity: capacity))
@@ -60,7 +60,7 @@
     unsafe state.pointee.attachment = file
   }
 
-  /// Afterwards, the caller must not use the bytes of the file's frame.
+  /// The frame in the buffer needs the file, so the caller must not use this frame afterwards.
   package func removeAttachment() -> (any AttachedFile)? {
     var removed: (any AttachedFile)?
     unsafe swap(&removed, &state.pointee.attachment)
@@ -129,13 +129,13 @@
     return true
   }
 
-  /// The caller must store the skipped bytes before they are read.
+  /// Appends `count` uninitialised bytes. The caller must store values in all of them before the first read.
   func skip(_ count: Int) {
     reserve(count)
     unsafe state.pointee.count += count
   }
 
-  /// The bytes at `offset` must have been appended or skipped before.
+  /// Overwrites bytes that were appended or skipped before.
   @inlinable @inline(__always) package func store<T: FixedWidthInteger & BitwiseCopyable>(
     _ value: T, at offset: Int
   ) {
@@ -143,7 +143,7 @@
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// No slice may extend beyond `newCount`.
+  /// A slice must not extend beyond `newCount`, because later appends overwrite the bytes there.
   package func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count)
     unsafe state.pointee.count = newCount
@@ -168,6 +168,7 @@
   }
 }
 
+/// A range of bytes in a buffer.
 @usableFromInline package struct ByteSlice {
   @usableFromInline package let buffer: ByteBuffer
   @usableFromInline package var range: Range<Int>
@@ -187,15 +188,15 @@
     get { buffer.bytes(in: range) }
   }
 
-  /// Returns a copy with the same attachment. A slice that is kept for long would keep its whole buffer in
-  /// memory.
+  /// Returns a slice of a new buffer with a copy of the bytes, and with the same attachment. Copy a slice
+  /// that is kept for long: the original would keep its whole buffer in memory.
   package func copied() -> ByteSlice {
     ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }
 }
 
 extension RawSpan {
-  /// Reads a little-endian integer. Traps if the integer is not entirely inside the span.
+  /// Reads a little-endian integer. Traps if one of the integer's bytes is outside the span.
   @inlinable @inline(__always)
   package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
     T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
@@ -218,14 +219,13 @@ extension RawSpan {
 }
 
 extension String {
-  /// Decodes UTF-8, and replaces invalid sequences by U+FFFD.
+  /// Decodes UTF-8, and replaces invalid sequences with U+FFFD.
   package init(repairing bytes: RawSpan) {
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
   }
 }
 
 extension String {
-  /// The UTF-8 of the text, without a copy.
   package var utf8Bytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe utf8Span.span.bytes }
@@ -233,8 +233,8 @@ extension String {
 }
 
 extension Array {
-  /// Removes all elements, and keeps the capacity. For one or two elements, this is five times as fast as
-  /// `removeAll(keepingCapacity:)`.
+  /// Removes all elements, and keeps the capacity. For one or two elements, this method is five times as fast
+  /// as `removeAll(keepingCapacity:)`.
   @inlinable package mutating func removeOneByOne() {
     while popLast() != nil {}
   }
@@ -245,7 +245,6 @@ extension Array where Element == UInt8 {
     self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// The bytes of the array, without a copy.
   package var rawBytes: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A variable of a class, without the run-time check for exclusive access. That check took a third of the
-/// daemon's time for a post, and a quarter for a query.
+/// Storage for a variable of a class, without Swift's run-time check for exclusive access. This check took a
+/// third of the daemon's CPU time for a post, and a quarter of its CPU time for a query.
 ///
-/// The owner must guarantee exclusive access instead. While a mutating method of the value runs, the code that
-/// it calls must not access the cell. Only the owner's isolation may access the cell. Debug builds and the
-/// simulation check for exclusive access.
+/// The cell's owner must guarantee exclusive access instead. While a mutating method of the value runs, code
+/// that this method calls must not access the cell. Only code in the owner's isolation may access the cell.
+/// Debug builds and the simulation check for exclusive access.
 @safe @usableFromInline package struct Cell<Value: ~Copyable>: ~Copyable {
   @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 
@@ -19,7 +19,7 @@
     unsafe address.deallocate()
   }
 
-  /// Does not use `reference`, because a coroutine within a coroutine allocates memory.
+  /// Does not forward to `Reference.value`, because nested coroutine accessors allocate memory.
   @inlinable package var value: Value {
     @inline(__always) _read {
       unsafe address.pointee.beginReading()
@@ -37,7 +37,7 @@
 @usableFromInline struct CellStorage<Value: ~Copyable>: ~Copyable {
   @usableFromInline var value: Value
   #if DEBUG
-    /// The number of accesses that read the value, or -1 while one access changes it.
+    /// The number of reads in progress, or -1 while an access changes the value.
     @usableFromInline var accessCount = 0
   #endif
 
@@ -71,8 +71,8 @@
 }
 
 extension Cell where Value: ~Copyable {
-  /// Accesses the value without retaining the cell's owner. In a loop over many cells, retaining would be the
-  /// main cost.
+  /// A pointer to the cell's value. An access through this pointer does not retain the cell's owner. In a
+  /// loop over many cells, retaining the owners would be the main cost.
   @usableFromInline @safe package struct Reference {
     @usableFromInline let address: UnsafeMutablePointer<CellStorage<Value>>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension BinaryInteger {
-  /// Returns `1 connection` or `2 connections`. For an irregular plural, such as `2 entries`, pass `things`.
+  /// Returns `1 connection` or `2 connections`. Pass an irregular plural, such as `entries`, as `things`.
   package func counted(_ thing: String, _ things: String? = nil) -> String {
     self == 1 ? "1 \(thing)" : "\(self) \(things ?? "\(thing)s")"
   }

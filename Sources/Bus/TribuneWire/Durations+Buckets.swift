@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts durations in the buckets of docs/LISTING.md. Short durations have a bucket for each microsecond.
-/// Longer ones have 16 buckets for each power of two. The middle of a bucket is at most 3.2 % from each of its
-/// values.
+/// A histogram of durations, with the buckets of docs/LISTING.md. Below 32 µs, each microsecond has its own
+/// bucket. From 32 µs on, 16 buckets divide the range from each power of two to the next. The middle of a
+/// bucket differs from each duration in the bucket by at most 3.2 %.
 extension Durations {
-  /// The last bucket also counts all longer durations.
+  /// The last bucket also counts all durations above its range.
   package static let bucketCount = 464
-  /// In microseconds. Below this duration, each microsecond has its own bucket. Must be a power of two.
+  /// In microseconds. Each shorter duration has its own bucket. Must be `2 << partBits`.
   private static let exactMax: UInt64 = 32
   private static let partBits = 4
   private static let longestCounted: UInt64 = 1 << 32 - 1
@@ -54,7 +54,7 @@ extension Durations {
     longest = max(longest, other.longest)
     for (index, count) in other.counts.enumerated() where count > 0 {
       let bucket = Int(other.first) + index
-      // A peer may have sent `other`, with buckets that do not exist.
+      // `other` can come from a peer, and can have counts for buckets that do not exist.
       guard bucket < Self.bucketCount else { return }
       if bucket < first || bucket >= Int(first) + counts.count { extend(to: bucket) }
       let (total, hasOverflown) = counts[bucket - Int(first)].addingReportingOverflow(count)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text that is compared by its bytes. `String` treats `ü` in one scalar and `ü` in two scalars as equal, but
-/// as objects or file names these are different.
+/// A text that is compared byte by byte. For `String`, `ü` as one scalar equals `ü` as two scalars. As
+/// objects or file names, these two texts differ.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the fields of a frame in order. Checks the length of each field against the remaining bytes.
+/// A reader for a frame's fields, in order. It checks the length of each field against the remaining bytes.
 package struct FieldReader: ~Escapable {
   private let bytes: RawSpan
   private var position = 0
@@ -21,7 +21,7 @@ package struct FieldReader: ~Escapable {
     return bytes.integer(at: position, as: type)
   }
 
-  /// Reads a 16-bit length and a text. Replaces invalid UTF-8.
+  /// Reads a 16-bit length, then the bytes of a text. Replaces invalid UTF-8 with U+FFFD.
   @_lifetime(self: copy self)
   package mutating func text() throws(WireError) -> String {
     let length = Int(try integer(UInt16.self))
@@ -36,16 +36,16 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func flag() throws(WireError) -> Bool { try integer(UInt8.self) != 0 }
 
-  /// Reads a 32-bit length and the bytes.
+  /// Reads a 32-bit length, then the bytes.
   @_lifetime(self: copy self)
   package mutating func byteArray() throws(WireError) -> [UInt8] { [UInt8](try run("a run of")) }
 
-  /// Reads the same as `byteArray`, without copying the bytes.
+  /// Like `byteArray`, but without a copy of the bytes.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func bytesField() throws(WireError) -> RawSpan { try run("a run of") }
 
-  /// Reads a 16-bit count and the texts.
+  /// Reads a 16-bit count, then the texts.
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
@@ -55,7 +55,7 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
-  /// Reads a 32-bit count and the integers.
+  /// Reads a 32-bit count, then the integers.
   @_lifetime(self: copy self)
   package mutating func integers(max: Int, _ what: String) throws(WireError) -> [UInt32] {
     let count = Int(try integer(UInt32.self))
@@ -84,8 +84,8 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// Reads a 32-bit length, and returns a reader for the record. The caller ignores unknown fields at the
-  /// record's end.
+  /// Reads a 32-bit length, and returns a reader for a record of this length. The caller ignores bytes behind
+  /// the fields that it knows, because a newer peer may append fields.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }
@@ -103,8 +103,7 @@ package struct FieldReader: ~Escapable {
 }
 
 extension ByteBuffer {
-  /// Appends a 16-bit length and the text. Cuts a text of more than 65,535 bytes at the boundary of a Unicode
-  /// scalar.
+  /// Appends a 16-bit length and the text. Cuts a text over 65,535 bytes between two Unicode scalars.
   package func appendField(_ text: String) {
     if text.isEmpty { return append(UInt16(0)) }
     let bytes = text.utf8Bytes
@@ -143,7 +142,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// Returns at most `length` bytes of UTF-8, without cutting a Unicode scalar.
+  /// Returns the longest prefix of whole Unicode scalars that has at most `length` bytes of UTF-8.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

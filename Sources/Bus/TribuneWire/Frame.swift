@@ -10,13 +10,13 @@ package struct FrameLimits: Equatable, Sendable {
     self.payload = payload
   }
 
-  /// The limits for frames from the bus. Lists and verdicts can be long, and a monitor receives whole frames as
-  /// payload.
+  /// The limits for frames from the bus. Lists and verdicts can have long fields. A frame to a monitor has
+  /// another whole frame as its payload.
   package static let fromBus = FrameLimits(
     fields: 1 << 30, payload: WireLimits.payloadLengthCeiling + (1 << 20))
 }
 
-/// The first 32 bytes of every frame, which include all its lengths.
+/// The first 32 bytes of every frame. They contain the lengths of all parts of the frame.
 ///
 ///     0   4   length of the whole frame, this header included
 ///     4   1   kind
@@ -28,8 +28,8 @@ package struct FrameLimits: Equatable, Sendable {
 ///     24  4   length of the fields
 ///     28  4   zero
 ///
-/// The fields, name, object and payload follow in this order. The fields come first, because the bus reuses the
-/// rest in one piece under another header.
+/// The fields, the name, the object and the payload follow in this order. Name, object and payload are
+/// adjacent, because the bus sends them on in one piece, under another header with other fields.
 package struct FrameHeader: Equatable, Sendable {
   package static let length = 32
   static let kindOffset = 4
@@ -38,7 +38,7 @@ package struct FrameHeader: Equatable, Sendable {
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int
-  /// The kind as received, because a peer may send unknown kinds.
+  /// The kind as received, which this version may not know.
   package var rawKind: UInt8
   package var flags: FrameFlags
   package var nameLength: Int
@@ -49,7 +49,8 @@ package struct FrameHeader: Equatable, Sendable {
 
   package var kind: FrameKind? { FrameKind(rawValue: rawKind) }
 
-  /// Returns nil until all 32 bytes have arrived. Checks all lengths before memory is allocated for the frame.
+  /// Returns nil until all 32 bytes have arrived. Throws if a length contradicts another or exceeds `limits`.
+  /// The caller must allocate memory for the frame only after this check.
   package init?(_ bytes: RawSpan, at start: Int, limits: FrameLimits) throws(WireError) {
     guard bytes.byteCount - start >= Self.length else { return nil }
     frameLength = Int(bytes.integer(at: start, as: UInt32.self))
@@ -108,7 +109,7 @@ package struct FrameHeader: Equatable, Sendable {
     store(in: buffer, at: start)
   }
 
-  /// The 32 bytes at `start` must have been appended or skipped before.
+  /// Overwrites 32 bytes at `start` that were appended or skipped before.
   fileprivate func store(in buffer: ByteBuffer, at start: Int) {
     let kindFlagsLengths =
       UInt32(rawKind) | UInt32(flags.rawValue) << 8 | UInt32(nameLength) << 16 | UInt32(objectLength) << 24
@@ -119,6 +120,7 @@ package struct FrameHeader: Equatable, Sendable {
   }
 }
 
+/// A whole frame, as its header and its bytes.
 package struct FrameView: ~Escapable {
   package let header: FrameHeader
   package let bytes: RawSpan
@@ -151,7 +153,7 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Ignores unknown fields at the end, because a newer peer may send more fields.
+  /// Ignores bytes behind the known fields, because a newer peer may send more fields.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
@@ -160,7 +162,7 @@ package struct FrameView: ~Escapable {
 
 package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
-  /// In milliseconds; 0 means no deadline.
+  /// In milliseconds. 0 if the frame sets no deadline: the bus then applies its default.
   var deadline: UInt32 { get set }
   /// The fields with which a client repeats this registration after it reconnects.
   var renewal: Self { get }
@@ -178,8 +180,8 @@ extension FrameFields {
 }
 
 extension ByteBuffer {
-  /// Appends the header and the fields. Then the caller must append name, object and payload in the given
-  /// lengths.
+  /// Appends the header and the fields. The caller must then append the name, the object and the payload,
+  /// with the given lengths.
   package func appendHead<F: FrameFields>(
     of fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial,
     nameLength: Int = 0, objectLength: Int = 0, payloadLength: Int = 0
@@ -226,11 +228,11 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// Sets the query to 0, because the action has begun without the bus to which the client reconnects.
+  /// The query is 0, because the action did not begin on the bus to which the client reconnects.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 
 extension Hold {
-  /// Omits `isLast`, because the client sends further frames over its next socket.
+  /// Omits `isLast`, because the client sends further frames over its new socket.
   package var renewal: Hold { Hold(expiry: expiry, label: label, holder: holder) }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FrameKind {
-  /// The effect of a frame of this kind. It determines what the bus logs for a restart.
+  /// The effect of frames of this kind. The effect decides which frames the bus logs for a restart.
   package enum Effect: Sendable {
-    /// The bus logs only consequences of such a frame: retained and awaited posts.
+    /// The bus does not log the frame itself, only some consequences, such as a retained notification.
     case passes
     /// A registration that only receives. If the log is full, the bus accepts the frame without logging it.
     case observes
@@ -29,7 +29,7 @@ extension FrameKind {
       }
     }
 
-    /// True if the client relies on the frame's effect, or waits for its result.
+    /// True if the client relies on the frame's effect, or waits for a result.
     package var isRequest: Bool {
       switch self {
       case .observes, .decides, .suspends, .asks: true
@@ -38,7 +38,7 @@ extension FrameKind {
     }
   }
 
-  /// Which frames of a kind can occupy the bus for long.
+  /// Which frames of a kind can take the bus long to handle. `long` means all frames of the kind.
   package enum Workload: Sendable {
     case long
     /// Frames with fields, and frames with a long payload.
@@ -46,9 +46,10 @@ extension FrameKind {
     case longPayload
   }
 
+  /// The name under which monitors see a frame of this kind.
   package enum ShownName: Sendable {
     case named
-    /// The fields begin with the id of a query. Monitors see the frame under the query's name.
+    /// The name of a query. The fields begin with the query's id.
     case namedByQuery
     case namedByPost
     case unnamed

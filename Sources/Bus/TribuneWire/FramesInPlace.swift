@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-  /// The bytes at `offset` must be a hello, or a whole frame that has been checked.
+  /// A hello, or a whole frame that has been checked, must begin at `offset`.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // Read as a length, the magic number is longer than any frame from the bus.
+    // Read as a length, the magic number's first 4 bytes exceed the length of each frame from the bus.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
@@ -52,8 +52,8 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
-  /// Appends `frame`, with a header that announces `length` more bytes of payload. The caller must then append
-  /// the payload. `frame` must be a `post` or a `retained` with fields.
+  /// Appends a copy of `frame` that announces userInfo in the payload instead of in a file. The caller must
+  /// then append the `length` bytes of userInfo. `frame` must be a `post` or a `retained` with fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
       preconditionFailure("the header of an accepted frame is invalid")
@@ -78,10 +78,10 @@ extension FrameView {
     fields.byteCount < 1 ? nil : ObserveOptions(rawValue: fields.integer(at: 0, as: UInt8.self))
   }
 
-  /// The posting style as received, which may be invalid. nil if the fields end too early.
+  /// The posting style as received, which can be invalid. nil if the fields are too short.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
-  /// The poster wrote the fields, so they may have unknown options.
+  /// Also works if the poster has set options that this version does not know.
   package var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
@@ -91,20 +91,20 @@ extension FrameView {
     header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
   }
 
-  /// In milliseconds; 0 means no deadline. The frame must be whole.
+  /// In milliseconds. 0 if the frame sets no deadline. The frame must have all its fields.
   package var deadline: UInt32 {
     if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
     guard header.kind == .post, header.fieldsLength > 0 else { return 0 }
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
-  /// The length in bytes of the userInfo: of the payload, or of the file of a `post`. The frame must be whole.
+  /// The length in bytes of the payload, or of a `post`'s file. The frame must have all its fields.
   package var userInfoLength: Int {
     guard header.kind == .post, header.flags.contains(.descriptor) else { return header.payloadLength }
     return Int(fields.integer(at: Post.lengthOffset, as: UInt32.self))
   }
 
-  /// The serial that a `cancel` refers to. nil if the frame is not a `cancel`. The frame must be whole.
+  /// The serial that a `cancel` refers to. nil for other frames. A `cancel` must have all its fields.
   package var cancelledSerial: Serial? {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil
   }

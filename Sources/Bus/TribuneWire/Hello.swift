@@ -3,11 +3,11 @@
 /// The first 16 bytes that each side sends.
 ///
 ///     0   8   magic, F1 "TRIBUNE"
-///     8   2   version: from a client, its highest one; from the bus, the one for this connection
-///     10  2   minimum: the lowest version of the sender
+///     8   2   version: the client's highest, or the one that the bus chose for this connection
+///     10  2   minimum: the sender's lowest version
 ///     12  4   capabilities
 ///
-/// The magic's first byte cannot start a text in any usual encoding. So the bus detects a stray client at once.
+/// Text protocols do not begin with the byte F1, so the bus detects a foreign client at the first byte.
 package struct Hello: Equatable, Sendable {
   package static let length = 16
   package static let magic: UInt64 = 0x454E_5542_4952_54F1
@@ -25,7 +25,7 @@ package struct Hello: Equatable, Sendable {
 
     /// The sender accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
-    /// The sender wants `PosterFacts` about posters.
+    /// The sender wants `PosterFacts` about the posters of notifications.
     package static let posters = Capabilities(rawValue: 2)
   }
 
@@ -38,8 +38,7 @@ package struct Hello: Equatable, Sendable {
     self.capabilities = capabilities
   }
 
-  /// Returns nil while bytes are missing. Throws `badMagic` at the first byte that differs from the magic
-  /// number.
+  /// Returns nil while bytes are missing. Throws `badMagic` if the bytes so far differ from the magic number.
   package init?(_ bytes: RawSpan) throws(WireError) {
     for offset in 0..<min(bytes.byteCount, 8) {
       let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus never reuses the id of a connection.
+/// The id of a connection. The bus never reuses this id.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt64
 
@@ -21,7 +21,7 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
   }
 }
 
-/// The bus never reuses the id of a query.
+/// The id of a query. The bus never reuses this id.
 package struct QueryID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
@@ -30,7 +30,7 @@ package struct QueryID: Hashable, Comparable, Sendable {
   package static func < (one: QueryID, other: QueryID) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The id of a delegate or a hold. The bus never reuses it.
+/// The id of a delegate or a hold. The bus never reuses this id.
 package struct DelegateID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
@@ -39,6 +39,6 @@ package struct DelegateID: Hashable, Comparable, Sendable {
   package static func < (one: DelegateID, other: DelegateID) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The sender's number for one of its frames. Replies to the frame have the same number. If the frame makes a
-/// registration, its serial identifies the registration.
+/// The sender's number for one of its frames. Replies to the frame have the same number. The serial of a
+/// frame that makes a registration also identifies the registration.
 package typealias Serial = UInt64

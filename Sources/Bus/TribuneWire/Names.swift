@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The syntax of names and objects. The bus checks each name and object once, when its frame arrives.
+/// The syntax of names and objects. The bus checks each name and object once, when the frame arrives.
 package enum NameSyntax {
   package static let reservedPrefix = "tribune."
 
-  /// True for dot-separated tokens of `[A-Za-z0-9_-]`, with 1 to 255 bytes in all.
+  /// True for tokens of one or more `[A-Za-z0-9_-]`, separated by dots, with at most 255 bytes in all.
   package static func isName(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.nameLength else { return false }
     var tokenLength = 0
@@ -21,7 +21,7 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// True for UTF-8 without control characters, of at most 255 bytes. An object may be empty.
+  /// True for UTF-8 of at most 255 bytes without control characters. An object may be empty.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -50,7 +50,7 @@ package enum NameSyntax {
     return false
   }
 
-  /// The prefix as an integer, because the bus compares every post's name with it.
+  /// `reservedPrefix` as an integer, for a fast comparison with the name of every post.
   private static let reservedPrefixBytes: UInt64 = 0x2E65_6E75_6269_7274
 
   package static func isReserved(_ name: RawSpan) -> Bool {
@@ -58,22 +58,22 @@ package enum NameSyntax {
   }
 
   /// True if the last token is `will` or `did` followed by a verb, as in `willClose`. Delegates receive such
-  /// notifications, as in AppKit. The bus's own names are not about an action on an object, so the result is
-  /// false for them. The name must be valid.
+  /// notifications, as in AppKit. False for the bus's own names, such as `tribune.bus.didReload`, because
+  /// they are not about an action on an object. The name must be valid.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)
     return token.isVerb(behind: "will") || token.isVerb(behind: "did")
   }
 
-  /// True if the last token is `word` followed by a verb. For `should`, it is true for `shouldClose`, but not
-  /// for `shoulder`. The name must be valid.
+  /// True if the last token is `word` followed by a verb. With the word `should`, the result is true for
+  /// `shouldClose`, but false for `shoulder`. The name must be valid.
   package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
     lastToken(of: name).isVerb(behind: word)
   }
 
-  /// The name of the notification by which a delegate announces that its answer may change: `window.mayClose`
-  /// for `window.shouldClose`.
+  /// The name under which a delegate posts that its answer has changed: `window.mayClose` for
+  /// `window.shouldClose`.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
     let (space, last) = split(name)
@@ -87,13 +87,13 @@ package enum NameSyntax {
     return "\(space)will\(last.dropFirst("should".utf8.count))"
   }
 
-  /// The question about the same action as a *may*, *will* or *did* notification. nil for all other names.
+  /// For a *may*, *will* or *did* notification, the question about the same action. nil for all other names.
   package static func question(aboutMessage name: String) -> String? {
     messagePrefix(of: name).map { question(about: name, behind: $0) }
   }
 
   /// The question that `name` probably means. `name` can be a question, an action, or a notification about an
-  /// action. Returns nil if it has no verb.
+  /// action. Returns nil if `name` has no verb.
   package static func question(meantBy name: String) -> String? {
     let last = split(name).last
     guard last != "should", !messagePrefixes.contains(String(last)) else { return nil }
@@ -101,8 +101,7 @@ package enum NameSyntax {
       about: name, behind: messagePrefix(of: name) ?? (last.hasPrefix("should") ? "should" : ""))
   }
 
-  /// True if a valid pattern can match the name of a question. The last token of such a name is *should*
-  /// followed by a verb.
+  /// True if a valid pattern can match the name of a question, which ends with *should* and a verb.
   package static func canMatchQuestion(_ pattern: String) -> Bool {
     pattern.hasSuffix("*") || hasVerb(behind: "should", in: pattern.utf8Bytes)
   }
@@ -146,7 +145,7 @@ package enum NameSyntax {
   }
 }
 
-/// A pattern for names. `*` matches one token. `**` must be the last token, and matches one token or more.
+/// A pattern for names. `*` matches one token. `**` must be the last token, and matches one or more tokens.
 package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   package let text: String
 
@@ -171,8 +170,8 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// True if an observation of this pattern receives `name`. A leading star does not match the bus's own names.
-  /// MQTT has the same exception for names with a leading `$`.
+  /// True if an observation of this pattern receives `name`. A star as the first token does not match the
+  /// bus's own names, just as a leading wildcard in MQTT does not match topics that begin with `$`.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
@@ -266,7 +265,7 @@ extension RawSpan {
     }
   }
 
-  /// Throws if the bytes are not a valid object, or have a wildcard.
+  /// Throws if the bytes are not a valid object, or if they contain a wildcard.
   package func requireOneObject() throws(WireError) {
     try requireObject()
     guard !NameSyntax.hasWildcard(self) else {
@@ -289,8 +288,8 @@ extension RawSpan {
     return count
   }
 
-  /// True if `word` and a verb start the span. A lower-case letter does not start a verb: it would continue the
-  /// word.
+  /// True if the span begins with `word` and a verb. A verb does not begin with a lower-case letter, because
+  /// such a letter would continue the word.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes
     guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word)
@@ -311,12 +310,11 @@ extension RawSpan {
 }
 
 extension String {
-  /// True if all characters of the text are invisible.
   package var isBlank: Bool {
     unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.actsOnTerminals }
   }
 
-  /// Escapes characters that could act on a terminal, break a line, or be invisible.
+  /// The text with escapes for characters that can act on a terminal, break a line, or be invisible.
   package var escaped: String {
     var result = ""
     for scalar in unicodeScalars {
@@ -332,8 +330,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for control characters and invisible ones. False for variation selectors, which only change the
-  /// previous character's look.
+  /// True for control characters and for invisible characters. False for variation selectors, which only
+  /// change the look of the previous character.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

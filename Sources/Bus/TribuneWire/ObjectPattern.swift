@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object with wildcards. `*` matches one part between slashes. `**` must be the last part, and matches the
-/// rest of the object. Neither matches an empty text.
+/// A pattern for objects. `*` matches one part between slashes. `**` must be the last part, and matches the
+/// rest of the object. Neither `*` nor `**` matches an empty text.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   private enum Part: Hashable {
     case literal(ExactText)
@@ -55,8 +55,8 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// True if this pattern comes first in the order of specificity. The first parts that differ in kind decide:
-  /// text comes before `*`, and `*` before `**`.
+  /// True if this pattern comes before `other` in the order of specificity. The first parts of different
+  /// kinds decide: text comes before `*`, and `*` before `**`.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }

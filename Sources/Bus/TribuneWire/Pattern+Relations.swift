@@ -24,7 +24,7 @@ extension Pattern {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }
 
-  /// Compares the tokens in pairs, until two texts differ, or `compare` decides about a pair with a star.
+  /// Compares pairs of tokens. `compare` gets each pair with a star, and returns nil to continue.
   private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
     let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
     var (start, otherStart) = (0, 0)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Consecutive plain posts of one name and object. The bus routes and queues them together.
+/// Consecutive posts without fields, of one name and object. The bus routes and queues them together.
 ///
-/// All posts of a run have the same kind, flags, and lengths of name and object. These fields are adjacent in
-/// the header, so one comparison checks all of them.
+/// All posts of a run have the same kind, flags, name length and object length. These four bytes are adjacent
+/// in the header, so one comparison checks all of them.
 package struct PostRun {
   package let range: Range<Int>
   package let count: Int
 
-  /// Writes the sender's id into the post at `start`, whose frame must be whole, and into the similar posts
-  /// after it.
+  /// Finds the run that begins with the post at `start`, and writes the sender's id into each post of the
+  /// run. The first post's frame must be whole.
   ///
   /// - Parameters:
-  ///   - limits: a post beyond these limits ends the run. The bus reports the error when that post starts a run.
-  ///   - isAlone: if true, the run consists of the first post only.
+  ///   - limits: the run ends before a post over these limits. The bus refuses that post afterwards.
+  ///   - isAlone: if true, the run has only the first post.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,
     isAlone: Bool
@@ -50,7 +50,7 @@ extension RawSpan {
       }
       return true
     }
-    // The last comparison may include bytes that were already compared.
+    // The last 8 bytes can include bytes that the loop has compared.
     var index = 0
     while index < count - 8 {
       if integer(at: offset + index, as: UInt64.self) != integer(at: other + index, as: UInt64.self) {

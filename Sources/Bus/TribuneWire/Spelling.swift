@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package enum Spelling {
-  /// Returns ` (did you mean WORD?)`, with `form` applied to the most similar known word. Empty if no word is
-  /// similar.
+  /// Returns ` (did you mean WORD?)`, where WORD is the most similar known word, formatted by `form`. Returns
+  /// an empty text if all known words are too different.
   package static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
     let nearest = known.map { (word: $0, distance: distance(from: word, to: $0)) }
       .filter { $0.distance <= max(1, $0.word.utf8.count / 3) }
@@ -10,8 +10,8 @@ package enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// The number of insertions, removals, replacements and swaps of neighbours between the two words. Compares
-  /// bytes, and ignores case.
+  /// The smallest number of edits that turn one word into the other. An edit inserts, removes or replaces a
+  /// byte, or swaps two neighbouring bytes. Ignores case.
   package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
@@ -33,9 +33,9 @@ package enum Spelling {
 }
 
 extension Pattern {
-  /// The name that `name` probably means, if it misspells this pattern. `name` may have other capitals, lack a
-  /// *should*, or have one slip. For each star of the pattern, the result has the token of `name`. nil if the
-  /// pattern matches `name`, or is not similar.
+  /// The name that `name` probably means, if `name` misspells a name that this pattern matches. A misspelt
+  /// name can have other capitals, lack a *should*, or have one slip (see `slips`). In place of a star, the
+  /// result has the token of `name`. nil if the pattern matches `name`, or is too different.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")
@@ -65,9 +65,10 @@ extension Pattern {
 }
 
 extension RawSpan {
-  /// 0 if the tokens differ only in capitals, or in a *should* that `other` lacks. 1 if there is also one slip:
-  /// a wrong, missing or extra letter, or a swap. nil if the words differ more. A different digit is never a
-  /// slip, because digits number things. Words under four bytes are too similar to have a slip.
+  /// The number of slips by which `other` misspells this token. A slip is a wrong, missing or extra letter,
+  /// or two swapped letters. Capitals and a missing *should* do not count. Returns nil for more than one
+  /// slip. Also returns nil for other digits, because digits number things, and for a slip in a word under
+  /// four bytes.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

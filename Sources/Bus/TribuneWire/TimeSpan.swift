@@ -13,7 +13,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// A negative span becomes zero.
+  /// A negative duration becomes a span of zero.
   package init(_ duration: Duration) { self.init(microseconds: max(0, duration.wholeMicroseconds)) }
 
   package var duration: Duration { .microseconds(microseconds) }
@@ -84,7 +84,7 @@ extension TimeSpan: CustomStringConvertible {
 }
 
 extension Duration {
-  /// The duration in microseconds, truncated, and clamped to 64 bits.
+  /// The duration in microseconds, rounded towards zero, and clamped to 64 bits.
   package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -113,7 +113,7 @@ private struct Scanner {
       skipSpaces()
       let (product, productOverflows) = whole.multipliedReportingOverflow(by: unit)
       let (sum, sumOverflows) = total.addingReportingOverflow(product)
-      // Each digit has a tenth of the previous one's value. The result omits fractions of a microsecond.
+      // Each digit has a tenth of the previous digit's value. Fractions of a microsecond are dropped.
       var part: Int64 = 0
       var scale = unit
       for digit in fraction {

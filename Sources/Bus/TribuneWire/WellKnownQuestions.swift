@@ -11,7 +11,7 @@ package enum WellKnownQuestions {
     "application.shouldOpenURL", "scrollView.shouldScrollToTop",
   ]
 
-  /// Other words for actions of the host and of apt, and the questions that they mean.
+  /// Other words for actions of the host and of apt, each with the question that it means.
   private static let otherWords = [
     "host.shutdown": "host.shouldPowerOff", "host.restart": "host.shouldReboot",
     "host.sleep": "host.shouldSuspend", "packages.upgrade": "packages.shouldChange",
@@ -19,25 +19,25 @@ package enum WellKnownQuestions {
     "packages.remove": "packages.shouldChange",
   ]
   private static let firstTokens = Set(names.map { String($0.prefix { $0 != "." }) })
-  /// The first tokens of questions that programs of the host or of Tribune ask. Users' programs choose all
-  /// other first tokens, so `backups` may be as right as `backup`.
+  /// The first tokens of questions that system programs or Tribune's programs ask. Users choose the first
+  /// tokens of their questions, so `backups` can be as right as `backup`.
   private static let ofTheHost = ["host", "unit", "packages", "cluster"]
-  /// Each name, with its question and its action in lower case.
+  /// Each name as it is, in lower case (`question`), and in lower case without *should* (`action`).
   private static let spellings = names.map { name in
     let (space, last) = NameSyntax.split(name.lowercased())
     return (name: name, question: "\(space)\(last)", action: "\(space)\(last.dropFirst("should".count))")
   }
   private static let patterns = names.map { Pattern(trusted: $0) }
 
-  /// The value query by which tribune-logind reports how it enforces vetoes.
+  /// The value query that tribune-logind answers. The value describes how the host enforces vetoes.
   package static let enforcement = "host.enforcement"
 
   package static func hostNames(matching pattern: String) -> [String] {
     names(matching: pattern).filter { $0.hasPrefix("host.") }
   }
 
-  /// True if the questions of a valid name or pattern are only asked on the system's bus: below `host.`,
-  /// `packages.` and `cluster.`, and for patterns such as `*.shouldReboot`.
+  /// True for a valid name or pattern whose questions are asked only on the system's bus. These are names
+  /// below `host.`, `packages.` and `cluster.`, and patterns such as `*.shouldReboot`.
   package static func areOnlyAskedOnSystemBus(_ pattern: String) -> Bool {
     func isOnSystemBus(_ name: String) -> Bool {
       ["host.", "packages.", "cluster."].contains { name.hasPrefix($0) }
@@ -52,11 +52,11 @@ package enum WellKnownQuestions {
     return names.filter { pattern.matches($0.utf8Bytes) }
   }
 
-  /// The question or pattern that a valid pattern probably means. nil if the pattern may be right.
+  /// The question or pattern that a valid pattern probably misspells. nil if the pattern may be right.
   ///
-  /// A veto under a misspelt pattern would have no effect. The pattern can have other capitals, lack its
-  /// *should*, or have a star in the wrong place. For questions that programs of the host ask, it can also have
-  /// one slip.
+  /// A veto under a misspelt pattern would have no effect. A misspelt pattern has other capitals, lacks
+  /// *should*, or has a star in the wrong place. For the questions of system programs (`ofTheHost`), one
+  /// wrong letter is also a misspelling.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })
@@ -67,24 +67,24 @@ package enum WellKnownQuestions {
     return tail(meantBy: String(stem)) ?? wildcard(meantBy: pattern, first: first)
   }
 
-  /// True if a valid name or pattern can match a question, and does not misspell a well-known one.
+  /// True if a valid name or pattern can match a question, and does not misspell a well-known question.
   package static func canBeAsked(_ pattern: String) -> Bool {
     NameSyntax.canMatchQuestion(pattern) && meant(by: pattern) == nil
   }
 
-  /// The end of an error about a name that is never asked.
+  /// The end of an error message about a name that is never asked.
   package static func hint(for name: String) -> String {
     (meant(by: name) ?? NameSyntax.question(meantBy: name)).map { "did you mean \($0)?" }
       ?? "a question ends in should and a verb"
   }
 
-  /// The question or pattern that a pattern with a last star probably means; `stem` is the text before that
-  /// star. A question has no tokens behind its verb.
+  /// The question or pattern that a pattern with a star at its end probably means. `stem` is the text before
+  /// this star. A star behind a verb is a mistake, because a question ends with its verb.
   private static func tail(meantBy stem: String) -> String? {
     let (space, last) = NameSyntax.split(stem)
     if NameSyntax.hasVerb(behind: "should", in: stem.utf8Bytes) { return stem }
     if let meant = question(meantBy: stem, first: String(stem.prefix { $0 != "." })) { return meant }
-    // The first token of a name is a kind of thing, even if it looks like a verb, such as `did-resolver`.
+    // A first token names a kind of thing, even if it looks like a verb: `did-resolver`.
     if space.isEmpty { return nil }
     if ["should", "may", "will", "didFailTo", "did"].contains(last) { return "\(space)*" }
     return NameSyntax.question(aboutMessage: stem)
@@ -101,7 +101,7 @@ package enum WellKnownQuestions {
     if let known = firstTokens.first(where: { $0.lowercased() == lower }) { return known }
     return ofTheHost.first { known in
       guard Pattern(trusted: known).name(meantBy: token.utf8Bytes) != nil else { return false }
-      // Many short words differ in one letter, such as host and post.
+      // Many short words, such as host and post, differ in one letter. For them, only swapped letters count.
       return lower.hasPrefix(known)
         ? lower == "\(known)s" : known.count > 4 || lower.utf8.sorted() == known.utf8.sorted()
     }
@@ -109,7 +109,7 @@ package enum WellKnownQuestions {
 
   private static func question(meantBy pattern: String, first: String) -> String? {
     let lower = pattern.lowercased()
-    // The bus checks each registration here, and few have a well-known first token. So this test comes first.
+    // The bus calls this for each registration. Most first tokens are not well-known, and end the call here.
     let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: first, to: "host") <= 1
     let space = isNearHost ? "host" : firstToken(meantBy: first)
     guard first == "*" || space != nil, let exact = parsed(pattern), let folded = parsed(lower),
@@ -133,8 +133,8 @@ package enum WellKnownQuestions {
     return nil
   }
 
-  /// The first token of `name`, if it is `scope` or belongs to questions that programs of the host or of
-  /// Tribune ask. nil for all other names, and for names of one token.
+  /// The first token of `name`, if it is in `ofTheHost` or is `scope`. nil for all other names, and for names
+  /// of one token.
   package static func space(ofTheHost name: String) -> String? {
     let first = String(name.prefix { $0 != "." })
     return first.utf8.count < name.utf8.count && (ofTheHost + ["scope"]).contains(first) ? first : nil
@@ -142,10 +142,10 @@ package enum WellKnownQuestions {
 
   private static let questionsOfTheHost = Set(names.filter { space(ofTheHost: $0) != nil })
 
-  /// True for the well-known questions that programs of the host or of Tribune ask.
+  /// True for the well-known questions that system programs or Tribune's programs ask.
   package static func isOfTheHost(_ name: String) -> Bool { questionsOfTheHost.contains(name) }
 
-  /// The object that `object` probably means in a question about a unit. nil if `object` may be right.
+  /// The object that a question about a unit probably means by `object`. nil if `object` may be right.
   package static func object(meantBy object: String, for pattern: String) -> String? {
     guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),
       unitQuestions.contains(where: { pattern.matches($0.utf8Bytes) })
@@ -156,7 +156,7 @@ package enum WellKnownQuestions {
     return meant == object ? nil : meant
   }
 
-  /// True for a question about a unit. This check is quick, because the bus makes it for each query.
+  /// True for a question about a unit. This check must be fast, because the bus makes it for each query.
   package static func isAboutUnit(_ name: RawSpan) -> Bool {
     for known in unitQuestions where known.utf8Bytes.isEqual(to: name) { return true }
     return false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ErrorCode {
-  /// True if the bus cannot parse the input, or cannot keep the connection.
+  /// True if the bus closes the connection after this error.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 

@@ -4,18 +4,17 @@ import TribuneSystem
 
 /// A bus's address, such as `unix:/run/tribune/bus`.
 public struct Address: Hashable, Sendable, CustomStringConvertible {
-  /// The socket's path.
   public var path: String { didSet { servers = nil } }
-  /// The users whose processes may serve the bus; nil allows every user.
+  /// The ids of the users who may serve the bus; nil allows every user.
   var servers: [UInt32]?
 
-  /// Makes an address without checking it. The socket need not exist.
+  /// Makes an address without checking the path. The socket need not exist.
   public init(path: String) { self.path = path }
 
   /// Parses `unix:PATH`.
   ///
-  /// - Throws: ``TribuneError/Code/invalidAddress`` for another form, and for a path that is empty, contains a zero
-  ///   byte or is longer than 107 bytes.
+  /// - Throws: ``TribuneError/Code/invalidAddress`` if the text has another form, or if the path is empty,
+  ///   contains a zero byte or is longer than 107 bytes.
   public init(_ text: String) throws(TribuneError) {
     let scheme = "unix:"
     guard text.hasPrefix(scheme) else {
@@ -25,15 +24,14 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     try validate()
   }
 
-  /// The address as text, such as `unix:/run/tribune/bus`.
   public var description: String { "unix:\(path)" }
 
   /// The system's bus: `/run/tribune/bus`.
   public static let system = Address(path: "/run/tribune/bus")
 
-  /// The address of the bus that this user's service manager runs: `$XDG_RUNTIME_DIR/tribune/bus`.
+  /// The user's own bus, which the user's service manager runs: `$XDG_RUNTIME_DIR/tribune/bus`.
   ///
-  /// Nil if the variable is unset or empty. The bus need not run.
+  /// Nil if `$XDG_RUNTIME_DIR` is unset or empty. The bus at this address need not run.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -44,13 +42,14 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 
   /// Finds the default address.
   ///
-  /// If `$TRIBUNE_ADDRESS` is set, it is the default. Otherwise, the default is the first of these sockets that exists:
-  /// `$RUNTIME_DIRECTORY/bus`, then `$XDG_RUNTIME_DIR/tribune/bus` unless this user is root. If neither exists, the
-  /// default is `/run/tribune/bus`.
+  /// If `$TRIBUNE_ADDRESS` is set and not empty, its value is the default. Otherwise, the default is the
+  /// first of these sockets that exists: `$RUNTIME_DIRECTORY/bus`, then `$XDG_RUNTIME_DIR/tribune/bus` unless
+  /// this process runs as root. If neither socket exists, the default is `/run/tribune/bus`.
   ///
-  /// This user must own these directories, and this user or root must serve the bus in them. Without this rule, a
-  /// program that root runs in another user's environment would obey that user's delegates. If this user is root, root
-  /// must also serve the bus at `$TRIBUNE_ADDRESS`, unless the address is the system's bus.
+  /// The function uses only directories that this process's user owns. Connecting throws `notPermitted`
+  /// unless this user or root serves the bus in such a directory. Without these rules, a program that root
+  /// runs in another user's environment would obey that user's delegates. If this process runs as root, root
+  /// must also serve the bus at `$TRIBUNE_ADDRESS`, unless that is the system's bus.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
@@ -81,7 +80,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     return address
   }
 
-  /// Throws `notPermitted` unless one of `servers` serves the bus at the other end of the socket.
+  /// Throws `notPermitted` unless a user in `servers` serves the bus at the other end of the socket.
   func requireServer(of socket: borrowing FileDescriptor) throws(TribuneError) {
     guard let servers else { return }
     let user: UInt32
@@ -111,8 +110,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TribuneError {
-  /// The error is `unreachable` only if the bus is missing. A failure of this process (permission, resources) has
-  /// another code.
+  /// Makes the error for a failed connect(2). The code is `unreachable` only if the bus is missing. If this
+  /// process lacks a permission or a resource, the error has another code.
   init(connecting error: Errno, to address: Address) {
     switch error {
     case .noSuchFile, .connectionRefused:

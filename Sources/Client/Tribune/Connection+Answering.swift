@@ -6,22 +6,22 @@ package import TribuneWire
 extension Connection {
   /// Attaches a delegate to an object's chain.
   ///
-  /// The connection does not retain the delegate. When a question or notification comes for a deallocated delegate, the
-  /// connection detaches the delegate. It answers the question with ``Answer/abstain``.
+  /// The connection does not retain the delegate. If a question or notification comes for a deallocated
+  /// delegate, the connection detaches the delegate, and answers a question with ``Answer/abstain``.
   ///
   /// - Parameters:
   ///   - delegate: the delegate, to which the caller must keep a reference.
   ///   - object: the object whose chain the delegate joins; empty for all objects.
-  ///   - patterns: the names that the delegate responds to, 1 to 128.
-  ///   - order: the position in the chain. Lower values come first; equal values keep the order of attaching.
-  ///   - onFailure: the effect of a timeout, a lost connection or an error of the delegate.
+  ///   - patterns: 1 to 128 patterns of the names that the delegate responds to.
+  ///   - order: the position in the chain. Lower values come first. Equal values keep the order of attaching.
+  ///   - onFailure: the effect of the delegate's timeout, lost connection or error on the verdict.
   ///   - timeout: the time for each answer; nil for the bus's default, 5 s unless configured otherwise.
   ///   - label: the delegate's name in verdicts, at most 255 bytes.
-  ///   - protocols: the protocols that the delegate conforms to, at most 32. If the object was declared with a
-  ///     protocol, one of `protocols` must be the declared protocol or inherit from it.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`; `conflict` when
-  ///   this connection has already attached a delegate, perhaps the same one, with this object, these names and this
-  ///   label. Detach the earlier delegate first.
+  ///   - protocols: the protocols that the delegate conforms to, at most 32. If the object was declared with
+  ///     a protocol, one of `protocols` must be that protocol or inherit from it.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `unknownProtocol`, `notConforming`;
+  ///   `conflict` when this connection already has an attachment with this object, these patterns and this
+  ///   label, even of the same delegate. Detach that attachment first.
   @discardableResult
   public func attach(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -33,8 +33,8 @@ extension Connection {
       label: label, conformingTo: protocols, onRefusal: nil)
   }
 
-  /// - Parameter onRefusal: called if the bus later ends the attachment because of its policy, or refuses to renew it.
-  ///   If `onRefusal` is nil, the connection ends in these cases.
+  /// - Parameter onRefusal: called if the bus's policy later ends the attachment, or if the bus refuses to
+  ///   renew it. If `onRefusal` is nil, the connection ends in these cases.
   package func attach(
     _ delegate: some Delegate, to object: String, respondingTo patterns: [String], order: Int32,
     onFailure: FailurePolicy, timeout: Duration?, label: String, conformingTo protocols: [String],
@@ -46,14 +46,14 @@ extension Connection {
     return try await attach(delegate, to: object, fields, onRefusal)
   }
 
-  /// Makes a delegate the only one of an object, as Cocoa's `setDelegate:` does.
+  /// Makes a delegate the only delegate of an object, as Cocoa's `setDelegate:` does.
   ///
-  /// Each replaced delegate receives ``Delegate/replaced(by:)``. With an object, the call replaces all delegates of
-  /// this object. Without an object, it replaces the delegates that have no object and respond to one of the same
-  /// names. Delegates of other users stay, unless the policy lets this user replace them. If the call throws, all
-  /// delegates stay.
-  ///
-  /// The parameters and errors are those of ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
+  /// If `object` is not empty, the call replaces all delegates of this object. If `object` is empty, the call
+  /// replaces the delegates that are attached without an object and respond to one of the same names.
+  /// Delegates of other users stay, unless the policy lets this user replace them. If the bus refuses the
+  /// request, all delegates stay. Each replaced delegate receives ``Delegate/replaced(by:)``.
+  /// The parameters and errors are those of
+  /// ``attach(_:to:respondingTo:order:onFailure:timeout:label:conformingTo:)``.
   @discardableResult
   public func set(
     _ delegate: some Delegate, to object: String = "", respondingTo patterns: [String], order: Int32 = 0,
@@ -85,7 +85,7 @@ extension Connection {
     renewal.isSet = false
     let attached = AttachedDelegate(
       delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
-    // If a deallocated delegate still had an equal attachment, the bus would refuse the new one (`conflict`).
+    // An equal attachment of a deallocated delegate would make the bus refuse the new one (`conflict`).
     link.detachDeallocated()
     let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
       .registration(reply, .attachment(attached))
@@ -97,12 +97,12 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - pattern: the pattern of the names.
-  ///   - object: the object of the vetoed queries; nil for any object.
+  ///   - object: the object of the vetoed queries; nil for every object.
   ///   - why: the reason in verdicts, truncated at 4,096 bytes.
-  ///   - label: the holder's claimed name, at most 255 bytes.
-  ///   - span: the time until the hold expires; nil if it does not expire.
-  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or the
-  ///   reason is blank.
+  ///   - label: a name for the holder, which the bus does not verify; at most 255 bytes.
+  ///   - span: the time until the hold expires; nil for a hold that does not expire.
+  /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or
+  ///   the reason is blank.
   @discardableResult
   public func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "", expiresIn span: Duration? = nil
@@ -111,11 +111,11 @@ extension Connection {
   }
 
   /// - Parameters:
-  ///   - isLast: true if the hold is the connection's last frame, so that `Hold.duplicateSocket()` can return a
-  ///     descriptor for a child process. If the connection sends anything later, even by ``Hold/release()``, the bus
-  ///     ends the connection.
-  ///   - holder: the process that verdicts and lists show as the holder; nil for this process. Only root and the user
-  ///     that runs the bus may name another process.
+  ///   - isLast: true if the hold is the last frame that the connection sends. `Hold.duplicateSocket()` can
+  ///     then return a descriptor for a child process. If the connection sends another frame, even by
+  ///     ``Hold/release()``, the bus ends the connection.
+  ///   - holder: the process that verdicts and lists show as the holder; nil for this process. Only root and
+  ///     the user that runs the bus may name another process.
   package func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "",
     expiresIn span: Duration? = nil, isLast: Bool, for holder: PeerIdentity? = nil
@@ -136,18 +136,18 @@ extension Connection {
     return Hold(serial: serial, term: term, connection: self)
   }
 
-  /// Asks for more time on behalf of one of this user's delegates, even a delegate of another connection.
+  /// Asks the bus to give one of this user's delegates more time, even a delegate of another connection.
   ///
-  /// This call is for programs that a delegate runs. A delegate itself uses ``Question/deferAnswer(by:status:)``. The
-  /// call returns when the bus has accepted the new time.
+  /// This call is for programs that a delegate runs. A delegate itself uses
+  /// ``Question/deferAnswer(by:status:)``. The call returns when the bus has accepted the new time.
   ///
   /// - Parameters:
-  ///   - query: the query in which the delegate was asked.
+  ///   - query: the id of the query in which the delegate was asked.
   ///   - delegate: the delegate's id; 0 for the only delegate of this user that the query waits for.
-  ///   - extension: the new time for the answer, from now. The asker's deadline limits it.
+  ///   - extension: the new time for the answer, counted from now, at most until the asker's deadline.
   ///   - status: a status text for the asker, truncated at 4,096 bytes.
-  /// - Throws: `notFound` when the query does not wait for that delegate; any other refusal of the bus, for example if
-  ///   `delegate` is 0 and the query waits for several delegates of this user.
+  /// - Throws: `notFound` when the query does not wait for that delegate; any other refusal of the bus, for
+  ///   example if `delegate` is 0 and the query waits for several delegates of this user.
   public func deferAnswer(
     query: UInt64, delegate: UInt64 = 0, by extension: Duration, status: String = ""
   ) async throws(TribuneError) {

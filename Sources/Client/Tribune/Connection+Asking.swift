@@ -5,28 +5,28 @@ import TribuneWire
 extension Connection {
   /// Asks delegates for permission before an action.
   ///
-  /// The bus asks the delegates of the object and those attached without an object. If no delegate responds to the
-  /// name, the default becomes the verdict at once. A matching hold vetoes, and so does a missing delegate that the
-  /// bus's configuration requires. Cancelling the task cancels the query on the bus.
+  /// The bus asks the object's delegates and the delegates attached without an object. Without a delegate
+  /// that responds to the name, the verdict is `default` at once. A matching hold vetoes, and so does the
+  /// lack of a delegate that the configuration requires. Cancelling the task cancels the query.
   ///
   /// - Parameters:
   ///   - name: the question's name, such as `window.shouldClose`.
   ///   - object: the object of the action; empty for all objects.
   ///   - userInfo: the payload for the delegates.
-  ///   - deadline: the longest time until the verdict; nil for the bus's default, 30 s unless configured otherwise. The
-  ///     library rounds the time up to whole milliseconds, at least one. The bus refuses a time above
-  ///     ``BusInfo/deadlineMax`` with `refused`.
-  ///   - mode: the order in which the bus asks, and when it stops.
-  ///   - default: the verdict when no delegate approves or vetoes.
-  ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An overridden
-  ///     verdict is *allowed* and lists the vetoes. The bus logs and announces the override.
-  ///   - isDryRun: true to tell the delegates that no action will follow.
-  ///   - parent: the query that the caller is answering (``Question/query``); nil if there is none.
-  ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an outcome.
-  ///     This closure runs on the connection's thread and must not block.
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`;
-  ///   `notPermitted` when the bus does not let this user override; `refused` for an override with a blank reason;
-  ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
+  ///   - deadline: the longest time until the verdict; nil for the bus's default, 30 s unless configured
+  ///     otherwise. The library rounds the time up to whole milliseconds, at least one. The bus refuses a
+  ///     time above ``BusInfo/deadlineMax`` with `refused`.
+  ///   - mode: the order in which the bus asks the delegates, and when the bus ends the query.
+  ///   - default: the verdict if the query gets neither an approval nor a veto.
+  ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An
+  ///     overridden verdict is *allowed* and lists the vetoes. The bus logs and announces the override.
+  ///   - isDryRun: true to tell the delegates that this program will not act on the verdict.
+  ///   - parent: the id of the query that the caller is answering (``Question/query``); nil otherwise.
+  ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an
+  ///     outcome. This closure runs on the connection's thread and must not block.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`,
+  ///   `recursion`; `notPermitted` when the policy does not let this user ask or override; `refused` for an
+  ///   override with a blank reason; `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func ask(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
@@ -38,9 +38,8 @@ extension Connection {
 
   /// Asks for permission, and begins the action in the same step if the verdict is *allowed*.
   ///
-  /// While the action is under way, the bus lists it. If a new hold would have vetoed the action, the bus tells the
-  /// holder that the hold is too late (``Hold/late``).
-  ///
+  /// The bus lists the action while the action is under way. If a new hold would have vetoed the action, the
+  /// bus tells the holder that the hold is too late (``Hold/late``).
   /// The parameters and errors are those of `ask`.
   ///
   /// - Returns: the verdict, and the action if the verdict allows it.
@@ -58,14 +57,14 @@ extension Connection {
 
   /// Asks delegates for a value, one after the other, until one of them gives a value.
   ///
-  /// The bus asks the delegates of the object and those attached without an object. If no delegate gives a value,
-  /// ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the reasons. Holds do not affect value queries.
-  /// Cancelling the task cancels the query on the bus.
+  /// The bus asks the object's delegates and the delegates attached without an object. Without a value from
+  /// any of them, ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the reasons. Holds do not
+  /// affect value queries. Cancelling the task cancels the query.
   ///
   /// The parameters are those of `ask`. An example of a name is `browser.numberOfRows`.
   ///
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`, `recursion`,
-  ///   `unknownName`, `invalidParameter`, and any other refusal of the bus.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`,
+  ///   `recursion`, `unknownName`, `invalidParameter`, and any other refusal of the bus.
   public func query(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -75,8 +74,8 @@ extension Connection {
 
   /// Asks delegates for values, all at once, and collects every value.
   ///
-  /// The bus asks the delegates of the object and those attached without an object. The parameters and errors are those
-  /// of ``query(_:object:userInfo:deadline:parent:progress:)``.
+  /// The bus asks the object's delegates and the delegates attached without an object. The parameters and
+  /// errors are those of ``query(_:object:userInfo:deadline:parent:progress:)``.
   public func collect(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
@@ -113,7 +112,6 @@ extension Connection {
 }
 
 extension Ask {
-  /// - Throws: `refused` for an override with a blank reason.
   fileprivate init(
     _ deadline: Duration?, _ mode: Mode, _ default: Verdict.Decision, _ override: String?, _ parent: UInt64?,
     _ flags: QueryFlags

@@ -5,18 +5,18 @@ import TribuneWire
 extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
-  /// Delegates that attach to the object later must conform to the protocol. The protocol must also contain every query
-  /// and notification about the object. Delegates that are already attached stay. The declaration lasts until
-  /// ``Declaration/withdraw()`` or the end of the connection, even if the program does not keep the returned object.
+  /// Later delegates of the object must conform to the protocol. Earlier delegates stay. The bus refuses
+  /// queries and notifications about the object that the protocol lacks. The declaration lasts until
+  /// ``Declaration/withdraw()`` or the end of the connection, even if the program drops the returned object.
   ///
   /// - Parameters:
   ///   - object: the object, which must not be empty.
-  ///   - protocolName: a protocol that the bus knows, or that the definitions define.
-  ///   - definitions: protocols in the language of `.protocol` files; empty for none. They last as long as the
-  ///     declaration.
+  ///   - protocolName: the name of a protocol that the bus knows or that `definitions` defines.
+  ///   - definitions: definitions of protocols in the language of `.protocol` files; may be empty. The
+  ///     definitions last as long as the declaration.
   /// - Throws: `invalidObject`, also when the object is empty; `unknownProtocol`; `invalidProtocol` when the
-  ///   definitions have mistakes; `conflict` when the object is already declared with another protocol, or when a
-  ///   protocol of the same name has another definition; `payloadTooLong`, `limitExceeded`.
+  ///   definitions have mistakes; `conflict` when the object is already declared with another protocol, or
+  ///   when a protocol of the same name has another definition; `payloadTooLong`, `limitExceeded`.
   @discardableResult
   public func declare(
     _ object: String, as protocolName: String, definitions: String = ""
@@ -29,8 +29,8 @@ extension Connection {
 
   /// Defines protocols without declaring an object.
   ///
-  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection. After that, the bus keeps a
-  /// definition while a declared object uses it.
+  /// The definitions last until ``Declaration/withdraw()`` or the end of the connection. After that, the bus
+  /// keeps each definition as long as a declared object uses its protocol.
   ///
   /// - Parameter source: protocols in the language of `.protocol` files.
   /// - Throws: `invalidProtocol`, `unknownProtocol`, `conflict`, `payloadTooLong`, `limitExceeded`.

@@ -4,10 +4,10 @@ import Synchronization
 import TribuneSystem
 
 extension Connection {
-  /// An executor that runs tasks on the thread that receives for this connection.
+  /// An executor that runs tasks on the thread that receives the connection's frames.
   ///
-  /// The same thread resumes the tasks that wait for the bus. If it also runs a resumed task, no other thread has to
-  /// wake. Waking a thread is most of the cost of a quick `ask`. An example:
+  /// This thread also resumes the tasks that wait for the bus, so a task on the executor continues without
+  /// waking another thread. Waking a thread is most of the cost of a quick `ask`. An example:
   ///
   /// ```swift
   /// let verdict = try await withTaskExecutorPreference(bus.executor) {
@@ -15,10 +15,10 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// Switching to the executor and back changes threads twice, so the executor pays off from the second `ask` on. While
-  /// a task runs on the thread, the connection receives no frames. If the task does not suspend within about 10 ms,
-  /// another thread takes over receiving. Until the first thread is free, and after the connection's end, the
-  /// executor's tasks run on Swift's threads.
+  /// Switching to the executor and back changes threads twice, so the executor saves time only for two or
+  /// more calls of `ask`. While a task runs on the thread, the connection receives no frames. If the task
+  /// does not suspend within 10 to 20 ms, another thread takes over receiving. Until the first thread is free
+  /// again, and after the connection's end, the executor's tasks run on Swift's threads.
   public var executor: any TaskExecutor { link }
 }
 

@@ -5,7 +5,7 @@ import TribuneWire
 extension Connection {
   /// The bus's status and counters.
   ///
-  /// - Throws: `protocolViolation` if the bus reports no status.
+  /// - Throws: `protocolViolation` if the bus does not report its status.
   public func status() async throws(TribuneError) -> BusStatus {
     for case .bus(let entry) in try await link.list(.bus) { return BusStatus(entry) }
     throw .violation("the bus reports no status")
@@ -29,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that ended in the last minute, oldest first, at most the latest 1,024. After a restart, the bus
-  /// begins with an empty list.
+  /// The connections that ended in the last minute, oldest first, at most the latest 1,024. After a restart,
+  /// the bus begins with an empty list.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -69,8 +69,8 @@ extension Connection {
     }
   }
 
-  /// The users' quotas, sorted by user. If the policy does not let this connection list everything, the bus returns
-  /// only those of the connection's own user.
+  /// The users' quotas, sorted by user. A connection that may not list everything gets only the quotas of its
+  /// own user.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -91,16 +91,16 @@ extension Connection {
       .sorted { $0.query < $1.query }
   }
 
-  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If this connection may
-  /// list everything, one entry for all other names follows.
+  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If this
+  /// connection may list everything, the last entry covers all other names.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. If the policy
-  /// does not let this connection list everything, the bus returns only those of the connection's own user.
+  /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. A
+  /// connection that may not list everything gets only the outcomes of its own user.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
@@ -115,11 +115,11 @@ extension Connection {
     }
   }
 
-  /// The last verdicts of a bus that writes to no journal, the oldest first.
+  /// The last verdicts of a bus that does not write to a journal, the oldest first.
   ///
-  /// The list has the verdicts that this user asked for, and the verdicts on names that the policy lets this connection
-  /// list. The daemon keeps the last 1,000 verdicts for root and the user that runs the bus, and the last 1,000 for all
-  /// other users. When the daemon starts, it has no verdicts.
+  /// The list has the verdicts on this user's queries, and the verdicts on names that the policy lets this
+  /// connection list. The daemon keeps the last 1,000 verdicts on queries of root and of the user that runs
+  /// the bus. It keeps another 1,000 for all other users. When the daemon starts, the list is empty.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
@@ -128,7 +128,6 @@ extension Connection {
     }
   }
 
-  /// The protocols that the bus knows.
   public func protocols() async throws(TribuneError) -> [ProtocolInfo] {
     try await link.list(.protocols).compactMap {
       if case .protocol(let entry) = $0 { ProtocolInfo(entry) } else { nil }
@@ -138,7 +137,7 @@ extension Connection {
   /// The messages of a protocol, including inherited ones.
   ///
   /// - Parameter what: a declared object, or the name of a protocol.
-  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when `what` is neither.
+  /// - Throws: `invalidObject`; `notFound` or `unknownProtocol` when `what` is unknown.
   public func introspect(_ what: String) async throws(TribuneError) -> [MemberInfo] {
     let what = try Checked.object(what)
     guard !what.isEmpty else {
@@ -149,8 +148,8 @@ extension Connection {
     }
   }
 
-  /// Returns the matching holds, the missing required delegates, and the delegates that a query would ask. The call
-  /// asks no delegate.
+  /// Returns the matching holds, the missing required delegates, and the delegates that a query with this
+  /// name and object would ask. The call itself asks no delegate.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {
@@ -178,12 +177,13 @@ extension Connection {
   /// - Parameters:
   ///   - action: the action, such as `hold`; tribune-policy(5) lists all actions.
   ///   - pattern: the name of a message, or the pattern of a registration.
-  ///   - object: the object. If it is empty, a message has no object, and a registration concerns every object.
+  ///   - object: the object. An empty object means a message without an object, or a registration for all
+  ///     objects.
   ///   - subject: the subject about which the policy decides; nil for the subject of `connection`.
-  ///   - connection: the connection, such as `:7`, that is used if `subject` is nil; nil for this connection.
-  /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for a pattern or object that the
-  ///   action cannot have; `reservedName` for a message of the bus; `notFound` if the connection is unknown, or hidden
-  ///   from this process.
+  ///   - connection: the id of a connection, such as `:7`; nil for this connection. Ignored with a `subject`.
+  /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for a pattern or object
+  ///   that the action cannot have; `reservedName` for a message whose name starts with `tribune.`;
+  ///   `notFound` if the connection is unknown, or hidden from this process.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

@@ -6,24 +6,24 @@ import TribuneWire
 extension Connection {
   /// Observes notifications by name and object.
   ///
-  /// The call returns once the bus has confirmed the observation, which covers all later posts. With `retained`, the
-  /// sequence begins with the matching retained notifications (``Notification/isRetained``) and continues with new
-  /// ones, without a gap or a repetition.
+  /// The call returns when the bus has confirmed the observation. The observation covers all later posts.
+  /// With `retained`, the sequence begins with the matching retained notifications
+  /// (``Notification/isRetained``) and continues with new ones, without a gap or a repetition.
   ///
-  /// The connection drops nothing. Once `limit` deliveries wait in the sequence, further ones wait on the bus, which
-  /// slows their posters down. While a sequence is full, the bus sends nothing to any sequence of the connection, not
-  /// even to a monitor's. So read every sequence or cancel it. To read sequences independently, use a connection for
-  /// each.
+  /// The library drops no deliveries. If `limit` deliveries wait in the sequence, further ones wait on the
+  /// bus, and the bus slows down their posters. While one sequence is full, the bus also sends nothing to the
+  /// connection's other sequences, including those of ``monitor(_:)``. So read every sequence, or cancel it.
+  /// To read sequences independently of each other, use a connection for each.
   ///
   /// - Parameters:
   ///   - pattern: the pattern of names; nil for any name.
   ///   - object: the object; nil for any object.
-  ///   - limit: how many unread deliveries may wait in the sequence; at least one. If these have over 32 MiB of
-  ///     userInfo, the connection requests no more until the program reads some.
-  ///   - suspension: the treatment of notifications while the connection is suspended.
+  ///   - limit: how many unread deliveries may wait in the sequence; at least one. If the unread deliveries
+  ///     have more than 32 MiB of userInfo, further ones also wait on the bus.
+  ///   - suspension: what the bus does with matching notifications while the connection is suspended.
   ///   - retained: true to begin with the retained notifications.
-  ///   - awaited: true if awaited posts must wait for this observer, which must acknowledge each of them
-  ///     (``Notification/acknowledgement``).
+  ///   - awaited: true if awaited posts must wait for this observer. The observer must then acknowledge each
+  ///     awaited notification (``Notification/acknowledgement``).
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`.
   public func observe(
     _ pattern: String? = nil, object: String? = nil, limit: Int = 4096,
@@ -32,11 +32,11 @@ extension Connection {
     try await observe(pattern.map { [$0] } ?? [], object, limit, suspension, retained, awaited)
   }
 
-  /// Observes notifications whose name matches any of several patterns. The sequence has one copy of each notification.
+  /// Observes notifications whose name matches any of several patterns, and delivers one copy of each.
   ///
-  /// A retained notification that matches one pattern can come after a new notification that matches another pattern.
+  /// A retained notification for one pattern can come after a new notification for another pattern.
   ///
-  /// - Throws: the errors of the other `observe`; `invalidPattern` also for an empty array.
+  /// - Throws: the errors of the `observe` for one pattern; `invalidPattern` also for an empty array.
   public func observe(
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
@@ -60,7 +60,7 @@ extension Connection {
       key.pattern = pattern
       observations.append((key, try Checked.pattern(pattern)))
     }
-    // If one observation fails, this function releases the subscription, which takes back the other observations.
+    // If one observation fails, releasing the subscription takes the other observations back.
     let subscription = Subscription(stream, on: self) { link, stream in link.endObserving(stream) }
     for (key, pattern) in observations { try await link.observe(key, pattern, into: stream) }
     return Notifications(subscription: subscription)
@@ -68,25 +68,26 @@ extension Connection {
 
   /// Suspends this connection's notifications, as Cocoa's NSDistributedNotificationCenter does.
   ///
-  /// The call returns when the bus has confirmed the suspension. Until ``resume()``, the ``SuspensionBehavior`` of each
-  /// observation decides about its notifications. Questions and notifications for delegates still arrive. Awaited and
-  /// immediate notifications (``PostOptions/isImmediate``) also arrive, after those that the bus has buffered.
-  /// Suspending twice has no further effect. Cancelling the task does not stop the suspension.
+  /// The call returns when the bus has confirmed the suspension. Until ``resume()``, each observation's
+  /// ``SuspensionBehavior`` decides what the bus does with notifications. Delegates still receive questions
+  /// and notifications. Immediate notifications (``PostOptions/isImmediate``) still arrive, as do awaited
+  /// ones at awaited observers without ``SuspensionBehavior/drop``. The bus first delivers the buffered
+  /// notifications. Suspending twice has no further effect. Cancelling the task does not stop the suspension.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Ends the suspension.
   ///
-  /// The buffered notifications come before new ones, in the order of their posts. When the call returns, they are in
+  /// The bus first delivers the buffered notifications, in posting order. When the call returns, they are in
   /// the sequences, unless a sequence is full. Cancelling the task does not stop the call.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
-  /// True if notifications are suspended, as the bus last confirmed.
+  /// True if the bus has confirmed a suspension, but not yet its end.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
   /// Monitors the frames whose names match any of the patterns. Without patterns, monitors all frames.
   ///
-  /// The bus sends each frame to a connection once. If a connection has several monitors, each of their sequences gets
-  /// the frames that any of the monitors matches.
+  /// The bus sends each frame to a connection once. If a connection has several monitors, each of their
+  /// sequences gets the frames that any of the monitors matches.
   ///
   /// - Throws: `invalidPattern`, `limitExceeded`, and any other refusal of the bus.
   public func monitor(_ patterns: [String] = []) async throws(TribuneError) -> Traffic {

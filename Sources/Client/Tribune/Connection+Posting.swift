@@ -5,22 +5,23 @@ import TribuneWire
 extension Connection {
   /// Posts a notification without waiting for the bus.
   ///
-  /// The notification is queued behind earlier frames. The call suspends only if more than 1 MiB of frames waits to be
-  /// written. Notifications that one task posts stay in order. If `object` is empty, the notification has no object.
+  /// The library queues the notification behind earlier frames. The call suspends only if more than 1 MiB of
+  /// frames waits to be written. Posts of one task stay in order. An empty `object` means no object.
   ///
-  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is cancelled
-  ///   while it waits for capacity: then the notification is not posted.
+  /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
+  ///   cancelled while it waits for capacity: then the library does not post the notification.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }
 
   /// Posts a notification and returns when the bus has accepted it.
   ///
-  /// With the style ``PostOptions/Style/now``, the notification is then in the queues of all receivers. With another
-  /// style, it may still wait on the bus.
+  /// With the style ``PostOptions/Style/now``, the notification is then in the queues of all receivers. With
+  /// another style, the notification may still wait on the bus.
   ///
-  /// - Throws: the errors of ``post(_:object:userInfo:options:)``, and any refusal of the bus; `limitExceeded` when
-  ///   this user's retained notifications would exceed the quota: then the bus does not deliver the notification.
+  /// - Throws: the errors of ``post(_:object:userInfo:options:)``, and any refusal of the bus;
+  ///   `limitExceeded` when the post exceeds this user's quota of retained notifications. Refused posts are
+  ///   not delivered.
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
@@ -32,20 +33,20 @@ extension Connection {
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
-  /// Use this call for notifications that announce an action (`will`). The reply names the observers that failed,
-  /// disconnected or were too slow. The post also waits for suspended connections, unless their observations have
-  /// ``SuspensionBehavior/drop``. If no awaited observer matches, the reply comes at once. Cancelling the task ends the
-  /// waiting; the notification stays posted.
+  /// Use this call for notifications that announce an action (`will`). The reply names the observers that
+  /// failed, disconnected or were too slow. The call also waits for suspended awaited observers, unless they
+  /// have ``SuspensionBehavior/drop``. Without a matching awaited observer, the reply comes at once.
+  /// Cancelling the task ends only the waiting.
   ///
   /// - Parameters:
   ///   - name: the notification's name, such as `archive.willPrune`.
   ///   - object: the notification's object; empty for none.
   ///   - userInfo: the payload for the observers.
-  ///   - deadline: how long to wait for the reply, as for `ask`.
+  ///   - deadline: the longest time until the reply, with the default and the limits of `ask`.
   ///   - isRetained: see ``PostOptions/isRetained``.
-  ///   - isImmediate: see ``PostOptions/isImmediate``; it matters only for suspended observers that are not awaited.
+  ///   - isImmediate: see ``PostOptions/isImmediate``; affects only suspended observers that are not awaited.
   /// - Throws: the errors of ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when this
-  ///   connection's posts already wait for too many observers.
+  ///   connection's awaited posts already wait for too many observers.
   public func postAwaited(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     isRetained: Bool = false, isImmediate: Bool = false

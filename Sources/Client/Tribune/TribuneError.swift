@@ -8,17 +8,17 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
     private init(_ name: String) { self.name = name }
 
-    /// No bus answers at the address.
+    /// The library cannot reach a bus at the address.
     public static let unreachable = Code("unreachable")
-    /// The connection to the bus was lost or has ended, or the bus did not take a request before its deadline. The bus
-    /// may have carried out an unanswered request.
+    /// The connection to the bus was lost or has ended, or the library could not send the request before its
+    /// deadline. The bus may have carried out the request.
     public static let connectionLost = Code("connectionLost")
-    /// The task was cancelled. The library has withdrawn its request, if that was possible.
+    /// The task was cancelled. The library has withdrawn the task's request, if that was possible.
     public static let cancelled = Code("cancelled")
-    /// A name is invalid: it must consist of tokens of `[A-Za-z0-9_-]`, separated by dots, 1 to 255 bytes in all.
+    /// A name is invalid. It must be 1 to 255 bytes of tokens of `[A-Za-z0-9_-]`, separated by dots.
     public static let invalidName = Code("invalidName")
-    /// A pattern is invalid: it must be a name, in which `*` matches one token and a final `**` matches one or more
-    /// tokens.
+    /// A pattern is invalid: it must be a name, in which `*` matches one token and a final `**` matches one
+    /// or more tokens.
     public static let invalidPattern = Code("invalidPattern")
     /// An object is not UTF-8, has control characters, or is longer than 255 bytes.
     public static let invalidObject = Code("invalidObject")
@@ -26,21 +26,21 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let payloadTooLong = Code("payloadTooLong")
     /// The name starts with `tribune.`, which only the bus may use.
     public static let reservedName = Code("reservedName")
-    /// A limit of the bus or of this library has been reached.
+    /// A limit of the bus, of this library or of this process has been reached.
     public static let limitExceeded = Code("limitExceeded")
     /// The request refers to something that does not exist.
     public static let notFound = Code("notFound")
     /// This library and the bus share no version of the protocol.
     public static let unsupportedVersion = Code("unsupportedVersion")
-    /// One side broke the protocol. The connection has ended.
+    /// The bus or this library broke the protocol. In most cases, this ends the connection.
     public static let protocolViolation = Code("protocolViolation")
-    /// The bus has ended the connection because this side did not read or write in time.
+    /// The bus has ended the connection because this process did not read or write in time.
     public static let tooSlow = Code("tooSlow")
     /// The bus is shutting down.
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
-    /// An enclosing query has the same name and object as this one, or more than 32 queries enclose this one.
+    /// An enclosing query has the same name and object as this query, or more than 32 queries enclose it.
     public static let recursion = Code("recursion")
     /// This user lacks a permission, or an untrusted user serves the bus.
     public static let notPermitted = Code("notPermitted")
@@ -54,7 +54,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let unknownName = Code("unknownName")
     /// userInfo does not fit the parameters that the object's protocol defines; the message names the field.
     public static let invalidParameter = Code("invalidParameter")
-    /// A definition, declaration or attachment exists with which the new one conflicts.
+    /// The request conflicts with an existing definition, declaration or attachment.
     public static let conflict = Code("conflict")
     /// The request was refused for another reason, which the message gives.
     public static let refused = Code("refused")
@@ -63,11 +63,11 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   public var code: Code
-  /// The message for people: one line without a full stop. For mistakes in definitions, it has one line for each
-  /// mistake.
+  /// The message for people: one line without a full stop. For mistakes in definitions, it has one line for
+  /// each mistake.
   public var message: String
 
-  /// Makes an error. It is public for delegates and tests.
+  /// Makes an error. This initializer is public for delegates and tests.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
@@ -75,6 +75,6 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
 
   public var description: String { "\(message) (\(code))" }
 
-  /// True if the request failed because the bus was unreachable or went away, and not by a decision of the bus.
+  /// True if the bus was unreachable or shut down, or if the connection to the bus was lost.
   package var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }

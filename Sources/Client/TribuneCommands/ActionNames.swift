@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The names of an action's messages: for `window.close`, also `window.shouldClose` and so on.
+/// The name of an action, such as `window.close`, and of its messages, such as `window.shouldClose`.
 struct ActionNames: Equatable, Sendable {
   let action: String
   let should: String
@@ -33,7 +33,7 @@ struct ActionNames: Equatable, Sendable {
     }
   }
 
-  /// True if only value queries can have this valid name or pattern.
+  /// True if `pattern`, which must be a valid name or pattern, matches only names of value queries.
   static func isValue(_ pattern: String) -> Bool {
     !NameSyntax.canMatchQuestion(pattern) && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
   }
@@ -63,8 +63,7 @@ struct ActionNames: Equatable, Sendable {
     WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
-  /// Requires that these valid names or patterns are questions. Some of them, but not all, may be *will* and *did*
-  /// messages.
+  /// Throws unless these valid names or patterns are questions. *will* and *did* messages may accompany one.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {
@@ -77,7 +76,7 @@ struct ActionNames: Equatable, Sendable {
     else { return nil }
     let (space, last) = NameSyntax.split(message)
     let verb = last.dropFirst(prefix.count)
-    // Two capitals begin an acronym, which stays in capitals.
+    // A verb that begins with two capitals is an acronym, and keeps them.
     if verb.dropFirst().first?.isUppercase == true { return "\(space)\(verb)" }
     return "\(space)\(verb.prefix(1).lowercased())\(verb.dropFirst())"
   }

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// The action of a guarded command. If the query is repeated, the new action replaces the earlier one.
+/// The action of a guarded command. If the query is repeated, its new action replaces the earlier one.
 final class Beginning: Sendable {
   private let action = Mutex<Action?>(nil)
 
@@ -17,11 +17,11 @@ final class Beginning: Sendable {
     return verdict
   }
 
-  /// Moves the action to a separate connection, which the command can inherit. The action then stays under way even if
-  /// this process is killed. If no action exists, for example in a cluster, this function begins one on the new
-  /// connection.
+  /// Moves the action to a separate connection, which the command can inherit. The action then stays under
+  /// way even if this process is killed. If the query has begun no action, as with `--scope=`, this function
+  /// begins one on the new connection.
   ///
-  /// - Returns: nil if the action stays where it is. This function has then reported the reason.
+  /// - Returns: nil if the action could not be moved. This function has then reported the reason.
   func inheritable(of query: Query, in context: Context) async -> Inheritable? {
     do throws(TribuneError) {
       let connection = try await Self.lastingConnection(in: context)
@@ -39,7 +39,7 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Waits for a bus, and tells it of an action that began without a bus. Cancelling the task ends the action.
+  /// Waits for a bus, and reports to it an action that began before. Cancelling the task ends the action.
   static func begin(_ query: Query, in context: Context) async {
     do throws(TribuneError) {
       let connection = try await tryUntilDone { () async throws(TribuneError) -> Connection in
@@ -57,7 +57,7 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Connects without a time limit: holds must learn that the action is under way, however long the bus was away.
+  /// Returns a connection that looks for a lost bus forever, because new holders must learn of the action.
   private static func lastingConnection(in context: Context) async throws(TribuneError) -> Connection {
     var context = context
     context.reconnectTimeout = nil

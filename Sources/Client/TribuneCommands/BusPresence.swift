@@ -3,16 +3,16 @@
 import Synchronization
 import Tribune
 
-/// Tracks, by a connection's events, whether its bus is reachable.
+/// Tracks whether a bus is reachable, by the events of a connection.
 final class BusPresence: Sendable {
   private struct State {
     /// When the bus became reachable; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When clients have had time to return to a bus that did not know them.
+    /// The end of the time that clients get to return to a bus that lost its state; nil if none lost it.
     var settledAt: ContinuousClock.Instant?
   }
 
-  /// How long clients take to return to a bus that has lost its state. They retry at least once a second.
+  /// How long clients take to return to a bus that lost its state. Clients retry at least once a second.
   static let settling = Duration.seconds(5)
 
   private let state = Mutex(State())
@@ -22,7 +22,7 @@ final class BusPresence: Sendable {
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
 
-  /// True once clients have had time to return, with their holds and delegates, to a bus that did not know them.
+  /// False while clients may still be returning, with holds and delegates, to a bus that lost its state.
   var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
   func update(for event: ConnectionEvent) {
@@ -42,7 +42,7 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Returns when the bus has been reachable for `limit` without a break, or on cancellation.
+  /// Waits until the bus has been reachable for all of `limit`, or until the task is cancelled.
   func uninterrupted(for limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {

@@ -69,7 +69,7 @@ enum ExitStatus {
   static let noReply: Int32 = 255
   /// `guard`: the query was vetoed. The value is EX_NOPERM of sysexits(3); `--veto-exit-code` replaces it.
   static let guardVetoed: Int32 = 77
-  /// `lease`: another host had the lease until the time was over. The value is EX_TEMPFAIL of sysexits(3).
+  /// `lease`: the lease did not become free within `--wait=`. The value is EX_TEMPFAIL of sysexits(3).
   static let leaseBusy: Int32 = 75
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127

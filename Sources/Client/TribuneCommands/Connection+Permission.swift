@@ -4,7 +4,7 @@ import Tribune
 
 extension Connection {
   /// - Parameter action: an action of tribune-policy(5), such as `post`.
-  /// - Throws: `notPermitted`, with the bus's message.
+  /// - Throws: `notPermitted` if the policy denies the action. The message has the reason.
   func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {
     let decision = try await policyDecision(on: action, name, object: object)
     guard !decision.isAllowed else { return }

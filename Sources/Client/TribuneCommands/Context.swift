@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The global options, and what a verb needs for its output.
+/// The values of the global options, and the functions with which a verb connects and writes output.
 struct Context: Sendable {
   enum Output: Sendable {
     case table
@@ -13,7 +13,7 @@ struct Context: Sendable {
     case yaml
     case template(Template)
 
-    /// True for output that programs read.
+    /// True for a format that programs read.
     var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
@@ -24,13 +24,13 @@ struct Context: Sendable {
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// How long to look for a lost bus; nil for ever.
+  /// How long to look for a lost bus; nil without a limit.
   var reconnectTimeout: Duration?
-  /// How long to wait for a bus at the start; nil for ever.
+  /// How long to wait for a bus at the start; nil without a limit.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if a command's tribunectl would not find this bus by itself: an option gave the address, or it is relative to
-  /// this folder.
+  /// True if commands need `$TRIBUNE_ADDRESS` to find the same bus: an option gave the address, or its path
+  /// is relative.
   let passesAddress: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -38,7 +38,7 @@ struct Context: Sendable {
     self.signals = signals
     showsLegend = !invocation.has(.noLegend)
     isQuiet = invocation.has(.quiet)
-    // For `delegate`, --timeout is the time for an answer, not for the bus.
+    // For `delegate`, --timeout is the time for an answer, not for a reply of the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     reconnectTimeout = invocation.has(.reconnect) ? invocation.span(.reconnect)?.duration : .seconds(10)
@@ -79,15 +79,15 @@ struct Context: Sendable {
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
     do throws(TribuneError) {
-      // The command may run in another folder.
+      // The path must be absolute, because the command may run in another folder.
       return [("TRIBUNE_ADDRESS", try Address("unix:\(Folder.absolute(address.path))").description)]
     } catch {
-      // The absolute path is too long.
+      // The absolute path is too long for an address.
       return [("TRIBUNE_ADDRESS", address.description)]
     }
   }
 
-  /// Why one of these patterns is never asked on this bus; nil if all may be asked.
+  /// The reason why one of these patterns is never asked on this bus; nil if all may be asked.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: WellKnownQuestions.areOnlyAskedOnSystemBus)
@@ -145,7 +145,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Writes without a buffer: the reader of a pipe gets the text at once.
+  /// Writes without a buffer, so the reader of a pipe gets the text at once.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -157,7 +157,7 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes output. A failure is reported, but does not change the exit status, which depends on the verdict.
+  /// Writes output. If that fails, reports the failure. The exit status depends only on the verdict.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -186,7 +186,7 @@ struct Context: Sendable {
   func reportReady(_ line: String, usesBus: Bool = true) {
     signals.begin()
     if !isQuiet {
-      // The line names the bus, because registrations on a user's bus have no effect on the system's.
+      // The line names the bus, because registrations on a user's bus have no effect on the system's bus.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
@@ -201,9 +201,9 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects, and makes a verb's first request. Without a bus, waits as long as --wait-for-bus says.
+  /// Runs `work`, a verb's first request. Without a bus, repeats `work` for as long as --wait-for-bus says.
   ///
-  /// - Parameter asks: true to give holders and delegates time to come back after such a wait.
+  /// - Parameter asks: true to give holders and delegates time to come back after a wait for the bus.
   func waitingForBus<Answer>(
     toAsk asks: Bool = false, _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -228,14 +228,14 @@ struct Context: Sendable {
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
-      // `bounded` must time out before the library, because its error names the time span.
+      // `bounded` must time out before the library, because the error of `bounded` names the time span.
       try await Connection.connect(
         to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
         identifyingPosters: identifiesPosters, pace: pace, events: events)
     }
   }
 
-  /// The longest userInfo that the bus accepts; without a bus, the longest that any bus accepts.
+  /// The longest userInfo of this bus, in bytes. Without a bus, the highest limit that any bus can have.
   func payloadMax() async -> Int {
     do throws(TribuneError) {
       let connection = try await connect(within: min(timeout, .seconds(5)))
@@ -248,7 +248,7 @@ struct Context: Sendable {
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameter thing: the kind of message that may be missed, as a singular noun.
+  /// - Parameter thing: a singular noun for the messages that may be missed.
   func connectToStay(
     missing thing: String, identifyingPosters identifiesPosters: Bool = false
   ) async throws(TribuneError) -> Connection {
@@ -261,13 +261,13 @@ struct Context: Sendable {
     }
   }
 
-  /// Reports each reconnection. If the connection waits for the bus without limit, also reports each loss.
+  /// Connects, and reports reconnections. If `reconnectTimeout` is nil, also reports lost connections.
   ///
   /// - Parameters:
-  ///   - limit: the time to connect; nil for the global option.
-  ///   - saysLoss: true to report missed notifications even with --quiet.
-  ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
-  ///     notifications, or nil if the bus did not know this connection.
+  ///   - limit: the time in which to connect; nil for the global option.
+  ///   - saysLoss: true to report a reconnection that missed notifications even with --quiet.
+  ///   - consequence: returns the end of the report, which is empty or begins with "; ". The argument is the
+  ///     number of missed notifications; nil if the bus did not know this connection.
   func connectToStay(
     within limit: Duration? = nil, updating presence: BusPresence? = nil,
     identifyingPosters identifiesPosters: Bool = false,

@@ -19,8 +19,8 @@ struct HostEnforcement {
 
   static func concerns(_ pattern: String) -> Bool { !WellKnownQuestions.hostNames(matching: pattern).isEmpty }
 
-  /// Asks tribune-logind, which answers when logind enforces a hold, or allows an overridden action. Returns nil if the
-  /// pattern is not about the host, or if tribune-logind does not answer.
+  /// Asks tribune-logind, which replies once logind enforces the hold, or no longer blocks the allowed
+  /// action. Returns nil if the pattern is not about the host, or if tribune-logind does not answer.
   static func ask(
     about pattern: String, after event: Event, within limit: Duration? = time, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

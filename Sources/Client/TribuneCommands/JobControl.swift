@@ -4,12 +4,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops and continues this process for Ctrl-Z and `fg`. Before the process stops, this type suspends the connection on
-/// the bus: a stopped process does not read, and would delay posters.
+/// Stops this process for Ctrl-Z, and continues it for `fg`. Before the stop, this type suspends the
+/// connection on the bus, because a stopped process does not read, and would delay posters.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// If the bus has not confirmed by then, the process stops anyway.
+  /// If the bus has not confirmed the suspension within this time, the process stops anyway.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Returns at the first signal that is not in `signals`. May be called only once.
+  /// Returns at the first signal that is not in `JobControl.signals`. May be called only once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -66,7 +66,7 @@ actor JobControl {
         )
       }
     } catch {
-      // If the connection has ended, its reader reports that.
+      // If the connection has ended, the reader of its notifications reports that.
       guard error.code == .unreachable else { return }
       context.terminal.report(
         "the bus did not confirm that it has \(isSuspended ? "suspended" : "resumed") this observer: "

@@ -40,7 +40,7 @@ enum LiveWords: String, CaseIterable, Sendable {
 
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
-      // The bus logs each list that it refuses, so this function first checks the permission.
+      // The bus logs each refused request for a list, so this function first checks the permission.
       try await bus.requirePermission(to: "list", "**", object: "")
       return try await bus.objects().map(\.object)
     } catch {
@@ -49,8 +49,8 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// True if every shell takes the word literally. Completion must not offer shell syntax or options, because other
-  /// users choose names and objects.
+  /// True if every shell takes the word literally. Other users choose names and objects, so completion must
+  /// not offer words with shell syntax, or words that look like options.
   static func isPlain(_ word: String) -> Bool {
     !word.isEmpty && !word.hasPrefix("-")
       && word.utf8.allSatisfy { byte in

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// Operands of several verbs, checked before the verb connects to the bus.
+/// Operands and options of several verbs, checked before the verb connects to the bus.
 extension Invocation {
   func name(at index: Int) throws(CommandError) -> String { try Self.checkedName(operands[index]) }
 
@@ -55,7 +55,7 @@ extension Invocation {
     guard !object.contains("*") else {
       throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
-    // Lists show a missing object as "any". Shells and units can leave quotes and blanks.
+    // Lists show "any" for no object. Wrong quoting in shells and units leaves quotes and blanks.
     let isQuoted = ["\"", "'", " "].contains { object.hasPrefix($0) || object.hasSuffix($0) }
     guard object != "any", !isQuoted else {
       throw .usage(
@@ -83,7 +83,8 @@ extension Invocation {
     return label
   }
 
-  /// Without a command, the name of that process. A service's parent is the service manager, so the name is its unit.
+  /// The name of the command's program. Without a command, the name of process `pid`. If this process is the
+  /// service manager, the name of this service's unit.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else {
       let name = ProcessFacts.name(of: pid)
@@ -95,7 +96,7 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The userInfo as JSON; with --text, as a JSON string. For `-`, it is the input; until that is read, none.
+  /// The userInfo as JSON; with --text, as a JSON string. For `-`, standard input, or none before it is read.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
@@ -115,7 +116,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // Input that begins like JSON was probably meant as JSON, and has another mistake.
+      // If the input begins like JSON, it was probably meant as JSON, and the error shows its mistake.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"
@@ -128,7 +129,7 @@ extension Invocation {
     String(validating: bytes, as: UTF8.self).map { UserInfo(JSONValue.string($0).compactBytes) }
   }
 
-  /// True if the userInfo is on standard input, and has not been read.
+  /// True if the userInfo comes from standard input, which this process has not read yet.
   var needsInput: Bool {
     input == nil && [.post, .ask, .guard, .query].contains(verb) && operands.dropFirst().first == "-"
   }
@@ -147,7 +148,7 @@ extension Invocation {
     }
   }
 
-  /// Reads at most 1 MiB, which is also the limit of a file in protocols.d. For `-`, reads standard input.
+  /// Reads at most 1 MiB, the limit of a file in protocols.d. If `file` is `-`, reads standard input.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?

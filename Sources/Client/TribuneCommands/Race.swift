@@ -2,8 +2,8 @@
 
 import Tribune
 
-/// Returns the result of the first task that finishes. The others are cancelled but not awaited: a task that ignores
-/// its cancellation must not keep a command from ending.
+/// Returns the result of the first task that finishes. The other tasks are cancelled but not awaited: a task
+/// that ignores its cancellation must not keep a command from ending.
 func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async -> Result? {
   let (results, continuation) = AsyncStream<Result>.makeStream()
   let tasks = works.map { work in
@@ -14,8 +14,8 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// - Parameter presence: tracks the bus that the work needs. While the bus is unreachable, the limit does not run;
-///   afterwards, it starts again. If the bus does not return, the work must end by itself.
+/// - Parameter presence: tracks the bus that `work` needs. When a lost bus returns, the whole limit starts
+///   again. If the bus does not return, this function sets no limit, and `work` must end by itself.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   sleep: @escaping @Sendable (Duration) async -> Void = sleep,
@@ -36,7 +36,7 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Repeats `work` after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
+/// Repeats `work` while `mayPass` accepts its error. Pauses grow from 10 ms to 1 s, or 10 s after refusals.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {

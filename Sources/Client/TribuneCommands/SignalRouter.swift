@@ -3,13 +3,13 @@
 import Tribune
 import TribuneSystem
 
-/// Runs the command of a guard or a hold. A signal before the command's start prevents it; later signals are relayed to
-/// the command.
+/// Runs the command of a verb. If a signal arrives before the command starts, the command does not run. Later
+/// signals are relayed to the command.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
   private let interrupt: AsyncStream<Int32>.Continuation
-  /// Ends with the number of the first signal before the command runs.
+  /// Ends with the number of the first signal that arrives before the command runs.
   nonisolated let interruption: Task<Int32, Never>
 
   static func routing(_ watch: SignalWatch) -> SignalRouter {
@@ -23,7 +23,7 @@ actor SignalRouter {
     self.interrupt = interrupt
     interruption = Task {
       for await number in interruptions { return number }
-      // This is never reached: the stream is not finished, and the task is not cancelled.
+      // This line is never reached: the stream is not finished, and the task is not cancelled.
       return 0
     }
   }
@@ -34,7 +34,7 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // If a terminal caused the signal, the command has also received it.
+    // The kernel has also sent a signal of the terminal to the command.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 
@@ -47,11 +47,11 @@ actor SignalRouter {
 
   /// Runs the command. If an option chose the bus, a tribunectl that the command runs uses the same bus.
   ///
-  /// - Parameter socket: the command inherits this connection, like a lock of flock(1): if this process is killed, the
-  ///   connection's holds and action stay until the command ends. With nil, the command inherits no connection, because
-  ///   it may have fewer privileges than this process.
-  /// - Returns: how the command ended. After a signal before its start, the result is as if this signal had killed the
-  ///   command. If the start fails, this function reports that, and the result has a shell's exit status.
+  /// - Parameter socket: returns a connection that the command inherits. As with flock(1), if this process is
+  ///   killed, the connection's holds and action stay until the command ends. With nil, the command inherits
+  ///   no connection, because it may have fewer privileges than this process.
+  /// - Returns: how the command ended. If a signal prevented its start, the result is a kill by this signal.
+  ///   If the start fails, this function reports the failure, and returns a shell's exit status.
   nonisolated func run(
     _ command: [[UInt8]], inheriting socket: (() throws(Errno) -> FileDescriptor?)? = nil, in context: Context
   ) async -> ChildProcess.Termination {

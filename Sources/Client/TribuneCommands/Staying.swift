@@ -15,13 +15,13 @@ extension SignalWatch {
   }
 }
 
-/// Reads a sequence until it ends, until `show` has counted `count` elements, or until an interruption. After an
-/// interruption, the elements that the sequence already holds are still read. Returns the exit status.
+/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. Even then,
+/// reads the elements that wait in the sequence. Returns the exit status.
 ///
 /// - Parameters:
 ///   - limit: after this span, reading ends with this error.
-///   - cancel: ends the sequence after the elements that it holds.
-///   - show: returns true if the element counts.
+///   - cancel: ends the sequence after the elements that wait in it.
+///   - show: shows an element. Returns true if the element counts toward `count`.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
   within limit: (span: Duration, error: CommandError)? = nil, cancel: @escaping @Sendable () async -> Void,

@@ -12,8 +12,8 @@ package struct Tribunectl: Sendable {
     var context: Context
   }
 
-  /// Prepares the verb. Must be called while the process has a single thread, because it blocks the verb's signals for
-  /// all threads that start later.
+  /// Prepares the verb. Must be called while the process has a single thread. `init` blocks the verb's
+  /// signals for this thread, and for all threads that start later.
   ///
   /// - Parameter arguments: the arguments without the program's name.
   package init(_ arguments: [[UInt8]]) {
@@ -52,8 +52,8 @@ package struct Tribunectl: Sendable {
       context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// Throws if the program cannot be found. The verb must not begin then, because other clients rely on its delegate,
-  /// lease or announcement.
+  /// Throws if the command's program cannot be found. Then the verb must not begin, because other clients
+  /// would rely on its delegate, lease or announcement.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

@@ -3,20 +3,20 @@
 import CJansson
 import TribuneWire
 
-/// Parsed JSON. Limits bound the time for parsing a peer's message. Duplicate member names are errors, because readers
-/// differ about which duplicate they take.
+/// A parsed JSON text. Limits bound the time for parsing a peer's message. Duplicate member names are errors,
+/// because JSON parsers differ in which duplicate they use.
 @safe package final class JSONDocument {
   /// The largest length of a text, in bytes.
   package static let lengthMax = 1 << 20
 
-  /// The largest number of commas and opening brackets outside strings. It bounds the number of values. Parsing a
-  /// value takes up to 150 ns, and parsing a member three times as long. `lengthMax` alone would allow 500,000
-  /// values.
+  /// The largest number of commas and opening brackets outside strings. This limit bounds the number of
+  /// values. Parsing a value takes up to 150 ns, and parsing an object's member up to 450 ns. `lengthMax`
+  /// alone would allow 500,000 values.
   package static let separatorsMax = 16_384
 
   fileprivate let value: UnsafeMutablePointer<json_t>
 
-  /// Throws for invalid JSON, and above `lengthMax`, `separatorsMax` or jansson's depth of 2048.
+  /// Throws if the JSON is invalid, or exceeds `lengthMax`, `separatorsMax` or jansson's maximum depth, 2048.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
       throw JSONText.SyntaxError(
@@ -32,7 +32,7 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // A number exceeds 64 bits, so jansson reads all numbers as `Double`. Integers above 53 bits then lose digits.
+      // For a number beyond 64 bits, read all numbers as `Double`. Integers above 53 bits then lose digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {
@@ -62,7 +62,7 @@ import TribuneWire
   package var root: JSONNode { unsafe JSONNode(value, of: self) }
 }
 
-/// A value of a document. It keeps the document alive.
+/// A value in a document. The node keeps the document alive.
 @safe package struct JSONNode {
   package enum Kind: Sendable {
     case null, bool, number, string, array, object

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Formats valid JSON. It removes or adds white space, and escapes characters that could act on a terminal.
+/// A formatter of valid JSON. It sets white space, and escapes characters that could act on a terminal.
 struct JSONFormatter {
   private let bytes: [UInt8]
   private let isPretty: Bool
@@ -47,7 +47,7 @@ struct JSONFormatter {
 
   private mutating func open(_ bracket: UInt8) {
     output.append(bracket)
-    // An empty object or array stays on one line. In ASCII, a closing bracket is its opening bracket plus 2.
+    // An empty object or array stays on one line. In ASCII, `]` is `[` plus 2, and `}` is `{` plus 2.
     let rest = bytes[position...]
     let next = rest.firstIndex { $0 > UInt8(ascii: " ") } ?? rest.endIndex
     if next < rest.endIndex, bytes[next] == bracket + 2 {
@@ -72,7 +72,7 @@ struct JSONFormatter {
       guard position < bytes.count else { return }
       switch bytes[position] {
       case UInt8(ascii: "\\"):
-        // Valid JSON has a character after a backslash.
+        // In valid JSON, a character follows each backslash.
         output.append(bytes[position], bytes[position + 1])
         position += 2
       case UInt8(ascii: "\""):
@@ -97,7 +97,7 @@ extension [UInt8] {
     if position > start { self += bytes[start..<position] }
   }
 
-  /// Escapes a character that could act on a terminal (`actsOnTerminals`).
+  /// Appends the next character, escaped if it could act on a terminal (`actsOnTerminals`).
   mutating func appendOther(of bytes: [UInt8], at position: inout Int) {
     var rest = bytes[position...].makeIterator()
     var decoder = UTF8()

@@ -3,7 +3,7 @@
 import CJansson
 import TribuneWire
 
-/// Valid JSON. It is kept as text, because its numbers may exceed Swift's types.
+/// Valid JSON, stored as text because its numbers may exceed Swift's types.
 package struct JSONText: Equatable, Sendable {
   package struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
     package var line: Int
@@ -23,7 +23,7 @@ package struct JSONText: Equatable, Sendable {
 
   /// Accepts any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
-    // These flags accept numbers beyond 64 bits, and zero characters in strings.
+    // These flags accept any JSON value, numbers beyond 64 bits, and `\u0000` in strings.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>
     do throws(Failure) {
@@ -35,7 +35,7 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  /// Throws if `JSONDocument` refuses the text, for example because of a limit.
+  /// Throws if `JSONDocument` refuses the text, for example because the text exceeds a limit.
   package init(bounded bytes: [UInt8]) throws(SyntaxError) {
     _ = try JSONDocument(bytes.rawBytes)
     self.bytes = bytes
@@ -50,16 +50,16 @@ package struct JSONText: Equatable, Sendable {
 extension JSONText {
   struct Failure: Error {
     let error: SyntaxError
-    /// True if jansson stopped at a number that is too large.
+    /// True if jansson stopped at a number that is too large for its type.
     let isOverflow: Bool
   }
 
-  /// - Returns: a value that the caller must release.
+  /// - Returns: a value that the caller must release by `json_decref`.
   static func load(_ bytes: RawSpan, _ flags: Int32) throws(Failure) -> UnsafeMutablePointer<json_t> {
     guard bytes.byteCount > 0 else {
       throw Failure(error: SyntaxError(line: 1, column: 0, reason: "the text is empty"), isOverflow: false)
     }
-    // Valid JSON has no zero byte, but jansson does not report one after a number or a word.
+    // Valid JSON has no zero byte. jansson does not report one after a number or a word such as `true`.
     if let zero = unsafe bytes.withUnsafeBytes({ unsafe $0.firstIndex(of: 0) }) {
       throw Failure(
         error: SyntaxError(line: 1, column: 0, reason: "byte \(zero + 1) is zero"), isOverflow: false)

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A JSON value to write.
+/// A JSON value that the program writes.
 package enum JSONValue: Sendable {
   case null
   case bool(Bool)
@@ -122,7 +122,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 extension PeerUnits {
-  /// The member `unit` has the system's unit, or else the user's.
+  /// The member `unit` has the unit of the system's service manager, or else of the user's.
   package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }

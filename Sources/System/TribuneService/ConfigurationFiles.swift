@@ -7,7 +7,7 @@ package enum ConfigurationFiles {
 
   package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
 
-  /// Loads the configuration again. A missing directory is always an error, because its rules would be lost.
+  /// Loads the configuration again. A missing directory is an error, because the reload would drop its rules.
   package static func reload<Settings>(
     _ directory: String?, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {
@@ -19,11 +19,11 @@ package enum ConfigurationFiles {
 
   /// Returns nil if the file is longer than 1 MiB.
   package static func contents(of path: String) throws(Errno) -> [UInt8]? {
-    // Opening a FIFO does not wait for its writer.
+    // Opening a FIFO does not block until the FIFO has a writer.
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
-  /// Returns nil if the file is missing. A dangling link is an error, because its rules would be lost.
+  /// Returns nil if the file is missing. A dangling link is an error, because its target's rules are lost.
   package static func read(_ path: String) throws(SettingError) -> [UInt8]? {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       throw SettingError(message: "cannot be read: it is a pipe")
@@ -39,8 +39,8 @@ package enum ConfigurationFiles {
     return bytes
   }
 
-  /// Lists the files with one of these suffixes, sorted by name. Any other file causes a warning, except README,
-  /// hidden files, and leftovers of editors and package tools. If the directory does not exist, both lists are empty.
+  /// Lists the files with one of the suffixes, sorted by name. Other files cause warnings, except README,
+  /// hidden files, and leftovers of editors and package tools. Without the directory, both lists are empty.
   package static func paths(
     in directory: String, endingIn suffixes: [String]
   ) throws(SettingError) -> (paths: [String], misnamed: [Diagnostic]) {

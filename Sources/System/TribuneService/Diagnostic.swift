@@ -7,17 +7,17 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   package enum Severity: String, Sendable {
     /// The setting applies, but its effect may be unexpected.
     case warning
-    /// The faulty part is ignored.
+    /// The program ignores the faulty part.
     case mistake
-    /// A starting program may refuse to run. A reload keeps the old configuration.
+    /// At its start, the program may refuse to run. At a reload, the program keeps the old configuration.
     case error
   }
 
   package var severity: Severity
   package var file: String
-  /// The line's number, from 1. It is nil if the message is about the whole file.
+  /// The line's number, from 1; nil if the message is about the whole file.
   package var line: Int?
-  /// The column's number, from 1. It is nil if the message is about the whole line.
+  /// The column's number, from 1; nil if the message is about the whole line.
   package var column: Int?
   package var message: String
 

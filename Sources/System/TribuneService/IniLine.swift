@@ -2,9 +2,9 @@
 
 import CInih
 
-/// A line of an ini file. Each `Key=Value` is passed to libinih separately, because libinih reports no line numbers,
-/// remembers only the first error, and takes an indented line as a continuation. `IniLine` parses section headers
-/// itself, because libinih would cut their names at 49 bytes.
+/// A line of an ini file. `IniLine` passes each `Key=Value` to libinih separately. For a whole file, libinih
+/// reports no line numbers and only the first error, and takes an indented line as a continuation. `IniLine`
+/// parses section headers itself, because libinih cuts their names at 49 bytes.
 package enum IniLine: Equatable {
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
@@ -13,16 +13,16 @@ package enum IniLine: Equatable {
   /// The text completes a sentence that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// The largest length of a line, in bytes. A file may consist of one line.
+  /// The largest length of a line, in bytes: the limit for a whole file, because a file may be one line.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {
-    // The parser's buffer also has space for a carriage return, a line feed and a NUL.
+    // The parser's buffer also needs space for a carriage return, a line feed and a NUL.
     tribune_inih_prepare(CInt(lengthMax + 3))
     return true
   }()
 
-  /// Returns all lines with their numbers, which begin at 1. Skips a byte order mark.
+  /// Returns all lines, numbered from 1. Skips a byte order mark at the start.
   package static func all(in contents: [UInt8]) -> some Sequence<(number: Int, line: IniLine)> {
     contents.dropFirst(contents.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
       .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().lazy.map {
@@ -76,8 +76,8 @@ package enum IniLine: Equatable {
     return 1
   }
 
-  /// Parses a section header. A subject has no escapes, but may contain quotes. It ends at the first quote that only a
-  /// closing bracket, and perhaps a comment, follow.
+  /// Parses a section header. A subject has no escapes, but may contain quotes. The subject ends at the first
+  /// quote that is followed by a closing bracket and at most a comment.
   private static func header(_ text: Substring) -> IniLine? {
     func ends(_ rest: Substring) -> Bool {
       let rest = rest.trimmed

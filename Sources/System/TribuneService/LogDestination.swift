@@ -13,14 +13,14 @@ package enum LogDestination: Sendable {
     return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
-  /// True if systemd opened /dev/null for this service, because journald was unavailable. journald may start later,
-  /// so messages go to the journal.
+  /// True if standard error is /dev/null, because systemd started this service while journald was
+  /// unavailable. Messages still go to the journal, because journald may start later.
   private static var isStartedWithoutJournald: Bool {
     Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }
 
-  /// Compares the descriptor's file with `$JOURNAL_STREAM` (systemd.exec(5)). The variable alone proves nothing,
-  /// because a child inherits it even if its output is redirected.
+  /// Compares the descriptor's file with `$JOURNAL_STREAM` (systemd.exec(5)). The variable alone does not
+  /// suffice, because a child process inherits it even if the child's output is redirected.
   package static func of(_ descriptor: CInt, journalStream: String) -> Self {
     guard let file = SocketFile(of: descriptor) else { return .standardError }
     return journalStream == "\(file.device):\(file.inode)" ? .journal : .standardError

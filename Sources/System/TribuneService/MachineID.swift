@@ -4,14 +4,14 @@ import CSystemd
 
 /// An id that distinguishes machines with the same name.
 package enum MachineID {
-  /// The application's id. sd_id128_get_machine_app_specific(3) combines it with the machine id, which must stay
-  /// private.
+  /// The id of the application Tribune. sd_id128_get_machine_app_specific(3) hashes the machine id with it,
+  /// because the machine id itself must stay private.
   private static let application = sd_id128_t(
     bytes: (
       0x3C, 0x5E, 0x0B, 0x7A, 0x91, 0xD4, 0x4F, 0x26, 0xA8, 0x17, 0x62, 0xCF, 0xE0, 0x4B, 0x93, 0x5D
     ))
 
-  /// The id as 32 hexadecimal digits. It is empty if this machine has no id.
+  /// The id as 32 hexadecimal digits; empty if this machine has no id.
   package static var current: String {
     var id = sd_id128_t()
     guard unsafe sd_id128_get_machine_app_specific(application, &id) >= 0 else { return "" }

@@ -4,8 +4,8 @@ import CSystemd
 package import TribuneSystem
 
 package enum PassedToService {
-  /// Takes the descriptors that systemd passed to this process (sd_listen_fds(3)). Call it once, while the process
-  /// has one thread. The caller owns the descriptors.
+  /// Takes the descriptors that systemd passed to this process (sd_listen_fds(3)). Must be called once, while
+  /// the process has one thread. The caller owns the descriptors.
   package static func take() throws(Errno) -> [(descriptor: CInt, name: String)] {
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)

@@ -8,7 +8,7 @@ package struct Retries: Sendable {
 
   package init(longest: Duration = .seconds(5)) { self.longest = longest }
 
-  /// True before the first pause. Callers log only the first failure of a series.
+  /// True until the first pause of a series. Callers use this to log only the series' first failure.
   package var isFirst: Bool { failures == 0 }
 
   package mutating func reset() { failures = 0 }

@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-/// Writes messages to standard error. Before each message, it writes a level for the journal (sd-daemon(3)), or for
-/// other readers the program's name.
+/// The log of a service, on standard error. Each message begins with its level if the reader is the journal
+/// (sd-daemon(3)), otherwise with the program's name.
 package enum ServiceLog {
   private static let isJournal = LogDestination.current == .journal
   private static let program: String = {
@@ -18,7 +18,8 @@ package enum ServiceLog {
   package static func info(_ message: String) { write(6, message) }
 
   private static func write(_ level: Int, _ message: String) {
-    // If the reader is slow, the message is dropped: the service never waits.
+    // If the reader of standard error is slow, this call drops the message, because the service must not
+    // wait.
     _ = StandardError.writeLineAtOnce((isJournal ? "<\(level)>" : "\(program): ") + message.escaped)
   }
 }

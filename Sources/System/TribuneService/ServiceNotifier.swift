@@ -5,9 +5,9 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Notifies the service manager. Unlike sd_notify(3), the notifier never blocks on a full socket, but sends again
-/// later from the main queue. A later notification can replace one that still waits. The notifier reports a failure
-/// once, and again only after a success.
+/// Sends notifications to the service manager. Unlike sd_notify(3), the notifier never blocks on a full
+/// socket, but tries again later on the main queue. A later notification can replace a waiting one. The
+/// notifier warns of a failure once, and again only after a success.
 @MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
@@ -21,7 +21,7 @@ import TribuneWire
   private let warn: (String) -> Void
   private var socket: ServiceSocket?
   private var isFailing = false
-  /// The notifications that are not sent yet, at most one of each kind.
+  /// The notifications that wait to be sent, at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
   private var watchdogTimer: (any DispatchSourceTimer)?
@@ -35,7 +35,7 @@ import TribuneWire
 
   package func watchdog() { enqueue(.watchdog, "WATCHDOG=1") }
 
-  /// Calls `watchdog()` regularly, if the service manager expects it. The timer fires only while the main queue runs.
+  /// If the service manager expects it, calls `watchdog()` regularly, but only while the main queue runs.
   package func startWatchdog() {
     guard let longest = Self.watchdogIntervalNanoseconds else { return }
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
@@ -53,7 +53,7 @@ import TribuneWire
 
   package func stopping(status: String? = nil) { enqueue(.stopping, "STOPPING=1", status) }
 
-  /// The longest interval between calls of `watchdog()`. It is nil if the service manager expects no calls.
+  /// The longest interval between calls of `watchdog()`. Nil if the service manager expects none.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -76,7 +76,7 @@ import TribuneWire
     case .watchdog: later == .watchdog
     case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
-    // READY must not replace RELOADING: a service manager that requested the reload waits for both.
+    // READY must not replace RELOADING: if the service manager requested the reload, it waits for both.
     case .reloading, .stopping: later == .reloading || later == .stopping
     }
   }

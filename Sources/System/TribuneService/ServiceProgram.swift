@@ -14,8 +14,8 @@ import TribuneWire
   static var flags: Set<String> { get }
   /// The names of the options with a value.
   static var options: Set<String> { get }
-  /// True if the program must not start with an error in its settings, because private data could be exposed. A
-  /// program that enforces vetoes must return false, because vetoes have no effect while it does not run.
+  /// True if the program must not start with an error in its settings, because it could expose private data.
+  /// A program that enforces vetoes must return false: while it does not run, its vetoes have no effect.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String?) -> (Settings, [Diagnostic])
 
@@ -24,7 +24,7 @@ import TribuneWire
   /// Returns when the program is ready to serve.
   func start() async
   func stop() async
-  /// Applies changed settings. It is nil if they need a restart.
+  /// Applies changed settings. Nil if changed settings need a restart of the program.
   var reconfigure: ((Settings) -> Void)? { get }
 }
 
@@ -63,7 +63,7 @@ extension ServiceProgram {
       ServiceLog.error("not starting with a configuration that has errors")
       return 1
     }
-    // Without this, a write to a peer that has hung up would end the process.
+    // Otherwise, a write to a peer that has hung up would end the process by SIGPIPE.
     Signals.ignore(Signals.brokenPipe)
     do {
       try Self(settings, arguments).run(readingFrom: arguments.configurationDirectory)

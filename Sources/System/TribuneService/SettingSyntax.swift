@@ -32,7 +32,7 @@ package enum SettingSyntax {
     return try check(count, in: range, text) { "\($0)" }
   }
 
-  /// Throws if no question can match the pattern, for example because it is misspelt. The pattern must be valid.
+  /// Throws if no question can match the pattern, such as a misspelt one. The pattern's syntax must be valid.
   package static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false
   ) throws(SettingError) {
@@ -89,7 +89,7 @@ package enum SettingSyntax {
     return mode
   }
 
-  /// Returns the value of the choice with this word. An empty text means the last choice.
+  /// Returns the value of the choice whose word is `text`. An empty text selects the last choice.
   package static func word<Value>(
     _ text: String, _ choices: KeyValuePairs<String, Value>
   ) throws(SettingError) -> Value {

@@ -3,7 +3,7 @@
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings by a table of their sections. After a mistake, it reads on, to report all mistakes.
+/// A reader of settings files, with a table of the known sections. It reports all mistakes, not only one.
 package struct SettingsReader<Settings: Sendable> {
   package struct Line: Sendable {
     package let key: String
@@ -12,8 +12,8 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   package var stated: Settings
-  /// The settings that were read. A section with an unreadable line has its strictest setting, whatever later lines
-  /// say.
+  /// The settings that were read. If a section has an unreadable line, its strictest setting applies,
+  /// whatever later lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var lines: [Line] = []
@@ -27,10 +27,10 @@ package struct SettingsReader<Settings: Sendable> {
     self.sections = sections
   }
 
-  /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is no mistake. A missing
-  /// directory is one if it was named.
+  /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is not a mistake. A
+  /// missing directory is an error if the caller named it.
   ///
-  /// - Parameter named: nil for the system's directory.
+  /// - Parameter named: the directory; nil for the system's directory.
   package mutating func read(_ names: String..., in named: String?) {
     let directory = named ?? ConfigurationFiles.systemDirectory
     if named != nil, !ConfigurationFiles.exists(directory) {
@@ -95,7 +95,7 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  /// Gives every section its strictest setting, because the unreadable part may belong to any of them.
+  /// Gives every section its strictest setting, because the unreadable part may belong to any section.
   private mutating func doubt(_ place: SettingPlace, _ message: String) {
     diagnose(.error, place, message)
     for section in sections { doubt(section, place) }
@@ -146,7 +146,7 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      // A key under the wrong heading has no effect. `home` is the section in which this key could cause a veto.
+      // `home` is the section to which the key belongs, if a lost key has a consequence there.
       let home = sections.first { other in
         section.consequence == nil && other.consequence != nil
           && other.settings.contains { $0.name.lowercased() == key.lowercased() }

@@ -4,21 +4,21 @@
 package struct SettingPlace: Sendable, CustomStringConvertible {
   package var subject = ""
   package let file: String
-  /// The line's number, from 1. It is nil for the whole file.
+  /// The line's number, from 1; nil for the whole file.
   package var line: Int?
 
   package var description: String { line.map { "\(file):\($0)" } ?? file }
 }
 
 package struct Setting<Settings: Sendable>: Sendable {
-  /// Applies a value to the settings. If it throws, the changes that it made before stay, such as the strict value.
+  /// Applies a value to the settings. If the closure throws, its earlier changes stay, such as `strict`.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
 
   package let name: String
   let change: Change
-  /// Handles an empty value. If nil, `change` handles empty values too.
+  /// Resets the setting for an empty value. If `reset` is nil, `change` handles empty values too.
   let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
   package let text: (@Sendable (Settings) -> String)?
 
@@ -29,7 +29,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     text = nil
   }
 
-  /// If `parse` throws, the setting becomes `strict`, or keeps its value if `strict` is nil.
+  /// If `parse` throws, the setting becomes `strict`. If `strict` is nil, the setting keeps its value.
   package init<Value: Sendable>(
     _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
     text: (@Sendable (Value) -> String)? = nil,
@@ -80,12 +80,12 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
-  /// Called for the section's header. If it throws an error with the severity `warning`, the section is still read.
+  /// Called for the section's header. If `begin` throws a `warning`, the reader still reads the section.
   let begin: Begin
-  /// Applies the strictest setting after an unknown key or an unreadable line: the line may have been meant to forbid
-  /// something.
+  /// Applies the strictest setting after an unknown key or an unreadable line, because the operator may have
+  /// meant the line to forbid something.
   let doubt: Doubt?
-  /// The consequence of an unknown key, for the message. If it is nil, the key is ignored.
+  /// The consequence of an unknown key, as text for the message. If nil, the reader ignores unknown keys.
   let consequence: String?
 
   package init(

@@ -6,8 +6,8 @@ import Glibc
 package enum InternetSocket {
   private static let backlog: CInt = 256
 
-  /// Listens at `address`: `127.0.0.1:8080`, `[::1]:8080`, or only a port, which means a port of 127.0.0.1. Throws
-  /// EINVAL for any other address, including a name.
+  /// Listens at `address`: `127.0.0.1:8080`, `[::1]:8080`, or only a port, which means a port of 127.0.0.1.
+  /// Throws EINVAL for any other address, including a name.
   package static func listening(at address: String) throws(Errno) -> FileDescriptor {
     let colon = address.lastIndex(of: ":")
     var host: Substring = colon.map { address[..<$0] } ?? "127.0.0.1"

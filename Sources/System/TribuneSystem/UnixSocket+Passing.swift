@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 
 extension UnixSocket {
-  /// Sends bytes and descriptors, and never blocks. The descriptors go with the first byte, so `bytes` must not be
-  /// empty. Returns the number of bytes sent, which is 0 if the peer's buffer is full.
+  /// Sends bytes and descriptors, and never blocks. The descriptors go with the first byte, so `bytes` must
+  /// not be empty. Returns the number of bytes sent, which is 0 if the peer's buffer is full.
   package static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], to descriptor: borrowing FileDescriptor
   ) throws(Errno) -> Int {

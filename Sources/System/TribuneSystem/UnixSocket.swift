@@ -4,7 +4,7 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// A peer's credentials, which the kernel recorded at connect(2).
+/// A peer's credentials, as the kernel recorded them at the peer's connect(2) or listen(2).
 package struct PeerCredentials: Equatable, Sendable {
   package var pid: Int32
   package var uid: UInt32
@@ -65,8 +65,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Binds the socket to a file. At no moment does the file have permission bits outside `mode`. bind(2) takes the
-  /// bits from the socket, without those in the process's mask; chmod(2) then adds the missing ones.
+  /// Binds the socket to a file. The file never has permission bits outside `mode`. bind(2) takes the bits
+  /// from the socket, without those in the umask. chmod(2) then adds the missing ones.
   package static func bind(
     _ descriptor: borrowing FileDescriptor, to path: String, mode: UInt32
   ) throws(Errno) {
@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// If more clients wait, they block in connect(2). A longer backlog would not serve them sooner. The systemd units
-  /// of the bus have the same number.
+  /// If more clients wait, they block in connect(2). A longer backlog would not serve them sooner. The
+  /// systemd units of the bus have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -161,8 +161,8 @@ package enum UnixSocket {
     return passed.isEmpty ? received : .descriptors
   }
 
-  /// Receives bytes into the buffer, which must have free space. `passed` gets the descriptors of one send at most.
-  /// Descriptors above this process's limit are lost.
+  /// Receives bytes into the buffer, which must have free space. `passed` gets the descriptors of one send at
+  /// most. Descriptors above this process's limit are lost.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -197,13 +197,13 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer has space for all descriptors, so this process must be at its limit.
+    // The control buffer has space for all descriptors. If it is truncated, this process is at its limit.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
 
-  /// If `value` is false, a peer gets EPERM when it sends descriptors to this socket, or to a connection accepted
-  /// from it. Before Linux 6.16, the call has no effect.
+  /// If `value` is false, a peer gets EPERM when it sends descriptors to this socket, or to a connection
+  /// accepted from it. Before Linux 6.16, the call has no effect.
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
@@ -214,8 +214,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Makes reads return urgent data (MSG_OOB). By default, a read skips it and closes its descriptors, which can take
-  /// long.
+  /// Makes reads return urgent data (MSG_OOB). By default, a read skips it and closes its descriptors, which
+  /// can take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }
@@ -234,7 +234,7 @@ package enum UnixSocket {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// Returns the kernel's memory for data that the peer has not read, in bytes. It exceeds the length of that data.
+  /// Returns the kernel's memory for data that the peer has not read, in bytes. It exceeds the data's length.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
@@ -254,9 +254,9 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// True if unread data may include descriptors. The caller must first shut the socket down, or more data may arrive.
-  /// This function only peeks, because it would have to close descriptors that it received. Peeking stops at the first
-  /// descriptors, and at urgent data, which can have descriptors too.
+  /// True if unread data may include descriptors. The caller must first shut the socket down, or more data
+  /// may arrive. This function only peeks, because it would have to close descriptors that it received.
+  /// Peeking stops at the first descriptors, and at urgent data, which can have descriptors too.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // All parts together are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)

@@ -2,8 +2,8 @@
 
 import TribuneCommands
 
-/// The comments of tribuned.conf, for tribuned.conf(5). A comment precedes its keys (`#Key=default`). Comments above
-/// the first section describe the file. Three spaces after `#` mark an example.
+/// The comments of tribuned.conf, for tribuned.conf(5). A comment precedes its keys (`#Key=default`).
+/// Comments above the first section describe the whole file. Three spaces after `#` mark an example.
 struct SettingsText {
   private(set) var about: [String] = []
   private(set) var sections: [String] = []

@@ -2,7 +2,7 @@
 
 // Generates the man pages when the programs are built.
 //
-//   manual page TEMPLATE CONFIGURATION    a page of docs/man, filled in, on standard output
+//   manual page TEMPLATE CONFIGURATION    prints a page of docs/man, with all parts
 
 import TribuneCommands
 import TribuneSystem

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generated readers and writers ignore all calls after a failure, so their caller checks only once.
+/// Readers and writers ignore all calls after a failure, so generated functions check for failure only once.
 extension CCodec {
   var source: String {
     let head =
@@ -155,8 +155,8 @@ extension CCodec {
     }
   }
 
-  /// Except for the errors, the values of each enumeration are contiguous, so the generated code checks only an upper
-  /// bound.
+  /// The values of each enumeration, except the errors, are contiguous from 0. So the generated code checks
+  /// only an upper bound.
   private func readEnumeration(_ enumeration: Enumeration, _ place: String, _ indent: String) -> [String] {
     precondition(
       enumeration.members.enumerated().allSatisfy { $0.offset == $0.element.value },

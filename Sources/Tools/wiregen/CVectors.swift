@@ -83,7 +83,7 @@ struct CVectors {
         continue
       }
       precondition(place > 0, "the first field in the alphabet is always there")
-      // The index of the vectors omits absent fields, so the generated code prints only present ones.
+      // The index omits absent fields, so the generated code prints only fields that are present.
       lines.append(
         "  if (value->\(condition.field.snakeCase) == \(codec.constant("wire_list_subject", condition.word))) {"
       )
@@ -105,7 +105,7 @@ struct CVectors {
     return function(name, lines + ["  }", "  fputc('}', out);"])
   }
 
-  /// A generated function first prints the text that precedes the value.
+  /// The generated function prints `before`, the text in front of the value, and then the value.
   private func function(_ name: String, _ lines: [String]) -> String {
     let value = "const struct \(name.cName) *value"
     return "static void print_\(name.snakeCase)(FILE *out, const char *before, \(value))\n{\n"

@@ -94,9 +94,9 @@ struct Frame {
   /// The kind's name in `FrameKind` and in documents.
   var word: String
   var direction: Direction
-  /// True if a frame in which all fields have their defaults is written without fields.
+  /// True if a writer omits all fields when they all have their defaults.
   var canBeEmpty: Bool
-  /// Empty if clients do not send the kind.
+  /// One word for each of `Classification.all`; empty if clients do not send the kind.
   var classes: [String]
   var content: Content
   var documentation: String
@@ -104,9 +104,9 @@ struct Frame {
   var fields: [Field] { if case .fields(let fields) = content { fields } else { [] } }
 }
 
-/// A property of every kind that clients send.
+/// A property of `FrameKind` that classifies the kinds that clients send.
 struct Classification {
-  /// The property of `FrameKind`. Its type has the same name, capitalized.
+  /// The name of the property. Its type has the same name, capitalized.
   var property: String
   var words: [String]
   var documentation: String
@@ -158,7 +158,7 @@ struct Field {
     case time
   }
 
-  /// The field exists only if an earlier field has this value.
+  /// The field exists only if the earlier field `field` has the value `word`.
   struct Condition {
     var field: String
     var word: String

@@ -83,7 +83,7 @@ struct PythonCodec {
     if !fields.isEmpty { lines.append("") }
     lines += ["    @classmethod", "    def read(cls, reader: Reader) -> \(name):"]
     if frame?.canBeEmpty == true { lines += ["        if not reader.left:", "            return cls()"] }
-    // A field that another field's condition refers to is read into a variable first.
+    // If a condition refers to a field, the generated code first reads that field into a variable.
     let named = Set(fields.compactMap(\.condition?.field))
     lines += fields.filter { named.contains($0.name) }.map { "        \($0.pythonName) = \(reading($0))" }
     lines += call(
@@ -278,7 +278,7 @@ struct PythonCodec {
 }
 
 extension Field {
-  /// `from` is a keyword of Python.
+  /// The field's name in Python, where `from` is a keyword.
   fileprivate var pythonName: String { name == "from" ? "from_" : name.snakeCase }
 }
 

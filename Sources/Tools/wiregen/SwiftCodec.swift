@@ -45,7 +45,7 @@ struct SwiftCodec {
     return block(lines)
   }
 
-  /// Each generated `switch` is exhaustive, so a new kind cannot be classified by accident.
+  /// Each generated `switch` is exhaustive, so the description must classify each new kind.
   private var classes: String {
     var lines = ["extension FrameKind {"]
     for classification in Classification.all {

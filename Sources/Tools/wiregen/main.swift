@@ -2,7 +2,7 @@
 
 import Foundation
 
-// Writes the files made from docs/tribune.wire to a folder, for "make wire".
+// Generates files from docs/tribune.wire, and writes them to a folder, for "make wire".
 
 guard CommandLine.arguments.count == 3 else {
   FileHandle.standardError.write(Data("usage: wiregen PROJECT FOLDER\n".utf8))

@@ -22,7 +22,7 @@ _RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The path of a bus's socket, and the users who may run the bus; `None` for all users."""
+    """The path of a bus's socket, and the users who may run the bus; `None` allows all users."""
 
     path: str
     servers: tuple[int, ...] | None = None
@@ -51,11 +51,11 @@ class Address:
     def resolve(cls, environment: Mapping[str, str] | None = None) -> Address:
         """Finds the default address: ``TRIBUNE_ADDRESS``, or else the first socket that exists.
 
-        The environment is that of this process, unless the caller gives another one. A folder from
-        the environment must belong to this user, and the bus in it must run as this user or root: a
-        program that runs as root with another user's environment must not obey that user's
-        delegates. Root ignores ``XDG_RUNTIME_DIR``. Its ``TRIBUNE_ADDRESS`` must lead to a bus that
-        root runs, or to the system's.
+        If `environment` is None, this process's environment counts. A folder from the environment
+        must belong to this user, and the bus in it must run as this user or root. Otherwise, a
+        program that root runs with another user's environment would obey that user's delegates.
+        Root ignores ``XDG_RUNTIME_DIR``. If root sets ``TRIBUNE_ADDRESS``, it must lead to the
+        system's bus, or to a bus that root runs.
         """
         environment = os.environ if environment is None else environment
         user = os.geteuid()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def _misspelt(delegate: Delegate) -> str | None:
     """Finds a coroutine method that the program may have meant as `answer` or `received`.
 
-    Returns None if the delegate overrides one of these.
+    Returns None if the delegate overrides `answer` or `received`.
     """
     own = {name for name in dir(delegate) if not name.startswith("_")} - set(dir(Delegate))
     overridden = (
@@ -51,7 +51,7 @@ def _misspelt(delegate: Delegate) -> str | None:
 
 
 class _Decorator:
-    """The decorator of `delegate`."""
+    """The decorator that `Answering.delegate` returns."""
 
     def __init__(
         self, attach: Callable[[Callable[[Question], Awaitable[Answer]]], Attachment]
@@ -64,7 +64,7 @@ class _Decorator:
         return self._attach(function)
 
     def __del__(self) -> None:
-        # Such a delegate answers nothing.
+        # A decorator without a function has attached no delegate.
         if not self._was_used:
             warnings.warn(
                 "a delegate was given no function", RuntimeWarning, stacklevel=1, source=self
@@ -86,16 +86,16 @@ class Answering:
         label: str = "",
         protocols: Sequence[str] = (),
     ) -> Callable[[Callable[[Question], Awaitable[Answer]]], Attachment]:
-        """Attaches the decorated coroutine function, which answers questions with these names.
+        """Attaches the decorated coroutine function as a delegate for questions with these names.
 
-        ``@bus.delegate("host.shouldReboot")`` turns the function into an `Attachment`. The delegate
-        is in force for everything that this connection sends later. `Attachment.ready` waits until
-        it is in force for all connections. If the bus refuses the delegate and no task waits for
-        it, the connection ends with the reason: a missing veto must not go unnoticed. The
-        parameters, and the errors of invalid ones, are those of `attach`.
+        ``@bus.delegate("host.shouldReboot")`` turns the function into an `Attachment`. At once, the
+        delegate is in force for everything that this connection sends later. After
+        `Attachment.ready`, it is in force for all connections. If the bus refuses the delegate and
+        no task waits in `ready`, the connection ends with the reason: the program must notice a
+        missing veto. The parameters, and the errors for invalid ones, are those of `attach`.
         """
         if not all(isinstance(pattern, str) for pattern in patterns):
-            # Without parentheses, `patterns` has the function, which would never be attached.
+            # Without parentheses, `patterns` would be the function, which would never be attached.
             raise TypeError('patterns are text: @bus.delegate("host.shouldReboot")')
 
         def attach(function: Callable[[Question], Awaitable[Answer]]) -> Attachment:
@@ -131,19 +131,19 @@ class Answering:
 
         - `delegate`: a `Delegate`, or a coroutine function that answers questions.
         - `patterns`: patterns for the names that the delegate responds to, 1 to 128.
-        - `object`: the object whose chain it joins; empty for all objects.
-        - `order`: the place in the chain. The bus asks lower numbers first, and equal ones in the
-          order of attaching.
-        - `on_failure`: whether a timeout, a lost connection or an error vetoes or abstains.
+        - `object`: the object whose chain the delegate joins; empty for all objects.
+        - `order`: the place in the chain. The bus asks delegates with lower numbers first, and
+          delegates with equal numbers in the order of attaching.
+        - `on_failure`: whether a failure (timeout, lost connection or error) vetoes or abstains.
         - `timeout`: seconds that the delegate has to answer. The default is the bus's: 5 s, unless
           it is configured otherwise. All delegates of a connection together get at most 64
-          questions at a time, 30 of them from one user, or 60 from root. Further questions wait on
-          the bus, and their time runs.
+          questions at a time, and at most 30 from one user, or 60 from root. Further questions wait
+          on the bus, but their timeouts already run.
         - `label`: the delegate's name in verdicts, at most 255 bytes.
         - `protocols`: the protocols to which it conforms, at most 32.
-        - `replace`: if true, it replaces the other delegates of the object, as Cocoa's
+        - `replace`: if true, the delegate replaces the other delegates of the object, as Cocoa's
           ``setDelegate:`` does. If `object` is empty, it replaces the delegates without an object
-          that respond to some of the same names. A replaced delegate learns this
+          that respond to some of the same names. A replaced delegate learns of its successor
           (`Delegate.replaced`).
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `LIMIT_EXCEEDED`,
@@ -174,9 +174,9 @@ class Answering:
     ) -> None:
         """Asks for more time on behalf of a delegate of this user, perhaps on another connection.
 
-        Use it in programs that a delegate runs. A delegate itself uses `Question.defer`. If
-        `delegate` is 0, it means the only delegate of this user that the query waits for. Raises
-        `TribuneError` with `NOT_FOUND` if the query does not wait for that delegate.
+        Use this method in programs that a delegate starts. A delegate itself uses `Question.defer`.
+        The default of `delegate`, 0, means the only delegate of this user that the query waits for.
+        Raises `TribuneError` with `NOT_FOUND` if the query does not wait for the delegate.
         """
         await self._link.request(
             _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension)),
@@ -196,8 +196,8 @@ class Answering:
         """A standing veto: ``async with bus.hold("host.shouldReboot", why="a restore"): ...``.
 
         The hold vetoes every query for permission whose name matches `pattern`, and whose object is
-        `object` or empty. If `object` is empty, the hold concerns all objects. It lasts until it is
-        released or expires, or the connection ends.
+        `object` or empty. If `object` is empty, the hold concerns all objects. The hold lasts until
+        it is released or expires, or until the connection ends.
 
         The hold begins when the program enters it, or calls `Hold.take`.
 
@@ -208,7 +208,7 @@ class Answering:
         - `expires_in`: seconds until the hold expires; None for never.
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`; `REFUSED` if the reason is
-        blank, or the time is not positive. Entering also raises the refusals of the bus.
+        blank, or `expires_in` is not positive. Entering also raises the refusals of the bus.
         """
         if not pattern:
             raise TribuneError(Code.INVALID_PATTERN, "the name is empty: write ** to hold all")
@@ -222,7 +222,7 @@ class Answering:
         """Declares the protocol of an object's delegates: ``async with bus.declare(...)``.
 
         While the declaration is in force, delegates that attach to the object must conform to the
-        protocol. The protocol must also have the queries and notifications about the object.
+        protocol. Queries and notifications about the object must be in the protocol, too.
 
         `definitions` are protocols in the language of ``.protocol`` files, at most 65,536 bytes.
         They last as long as the declaration. Raises `TribuneError`: `INVALID_OBJECT`, also for an

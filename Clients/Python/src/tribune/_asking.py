@@ -53,8 +53,8 @@ class Asking(Posting):
     ) -> Verdict:
         """Asks the delegates of an object, and those without an object, before an action.
 
-        If no delegate responds to the name, the verdict is the default, and comes at once. A
-        matching hold is a veto, and so is a missing delegate that the configuration requires.
+        If no delegate responds to the name, the verdict is `default`, and comes at once. A matching
+        hold is a veto. The absence of a delegate that the configuration requires is a veto, too.
         Cancelling the task cancels the query on the bus.
 
         - `name`: the question, such as ``window.shouldClose``.
@@ -226,13 +226,13 @@ class Asking(Posting):
         raises `Vetoed`, and the body does not run. Otherwise, it posts ``window.willClose``, runs
         the body, and posts ``window.didClose``. If the body raises an exception, it posts
         ``window.didFailToClose`` instead, with at most 4,096 bytes of the exception under
-        ``error``. The action is under way until then, as after `begin`. `guard` can also decorate a
-        coroutine function.
+        ``error``. Until this last post, the action is under way, as after `begin`. `guard` can also
+        decorate a coroutine function.
 
         `wait` is the longest time to wait for the awaited observers of ``will``, in seconds. If
-        some of them are missing, `guard` calls `on_missing` with the reply, and then runs the body.
-        The other parameters are those of `ask`. If `guard` cannot announce the end of the action
-        within 5 s, it logs a warning.
+        some observers do not acknowledge, `guard` calls `on_missing` with the reply, and then runs
+        the body. The other parameters are those of `ask`. If `guard` cannot announce the end of the
+        action within 5 s, it logs a warning.
 
         Raises `Vetoed`, and `TribuneError` as `ask` and `post_awaited` do.
         """
@@ -252,7 +252,7 @@ class Asking(Posting):
                     on_missing(reply)
             yield verdict
         except BaseException as error:
-            # The bus may have received the ``will`` even if posting it failed.
+            # Even if the call that posted ``will`` failed, the bus may have received the post.
             failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise
@@ -268,7 +268,7 @@ class Asking(Posting):
                 try:
                     await self.post_acknowledged(name, user_info, object=object)
                 except TribuneError as error:
-                    # If the bus was killed before its confirmation, the announcement is sent again.
+                    # The bus may have been killed before its confirmation, so the post is repeated.
                     if error.code is not Code.CONNECTION_LOST or self._link.has_ended:
                         raise
                     await self.post_acknowledged(name, user_info, object=object)

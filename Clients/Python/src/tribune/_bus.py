@@ -34,20 +34,20 @@ def connect(
 ) -> Connecting:
     """Connects to a bus. Enter the result with ``async with``, or await it.
 
-    - `address`: ``unix:PATH``. The default is ``$TRIBUNE_ADDRESS``. Without it, the default is the
-      first socket that exists of ``$RUNTIME_DIRECTORY/bus`` and, except for root,
+    - `address`: ``unix:PATH``. The default is ``$TRIBUNE_ADDRESS``. If this variable is unset, the
+      default is the first socket that exists of ``$RUNTIME_DIRECTORY/bus`` and, except for root,
       ``$XDG_RUNTIME_DIR/tribune/bus``. This user must own the folder, and the bus must run as this
       user or root. Without such a socket, the default is ``/run/tribune/bus``.
-    - `timeout`: seconds in which the bus must send its welcome. While a bus restarts, or hangs and
-      is about to be replaced, new connections wait at its socket.
+    - `timeout`: seconds in which the bus must send its welcome. While a bus restarts, or hangs
+      until it is replaced, new connections wait at its socket.
     - `reconnect_timeout`: seconds in which to look for a bus after the connection is lost. With 0,
-      the connection ends at once. With `math.inf`, it never ends, not even if the bus stops.
-    - `identify_posters`: whether the bus identifies posters (`Notification.poster`). It does so
-      once for each connection that posts, not for each notification.
+      the connection ends at once. With `math.inf`, it outlives even a stop of the bus.
+    - `identify_posters`: whether the bus identifies posters (`Notification.poster`). The bus does
+      so once for each connection that posts, and not for each notification.
     - `pace`: the longest time in seconds that this connection's posts wait for slow observers,
       before these lose notifications. It is at most 65, or `math.inf` for no limit. 0 means the
-      bus's configuration, by default 100 ms. Posts wait in this process, and so do the messages
-      behind them.
+      bus's configuration, by default 100 ms. While posts wait, they and the messages behind them
+      stay in this process.
     - `on_event`: a function that is called when the connection is lost, and when it is back. It
       must not block.
 
@@ -118,9 +118,9 @@ class Connecting:
 class Bus(Asking, Answering, Lists):
     """A connection to the bus: posts, asks, observes and answers.
 
-    Any number of tasks of one event loop may use it at the same time. In another loop or thread,
-    its methods raise `RuntimeError`. In a forked child, the connection has ended; the parent keeps
-    it, with all registrations.
+    Any number of tasks of one event loop may use a `Bus` at the same time. In another loop or
+    thread, its methods raise `RuntimeError`. In a forked child, the connection has ended. The
+    parent keeps the connection, with all registrations.
 
     **When the bus is restarted.** A planned restart keeps connections open, and the program notices
     nothing. The connection may still be lost, because the bus is gone or was killed at a bad
@@ -130,13 +130,13 @@ class Bus(Asking, Answering, Lists):
     - A request that the bus may have received, but has not answered, fails with `CONNECTION_LOST`:
       its outcome is unknown. A request that was not sent waits for the new connection; queries and
       awaited posts wait until their own deadlines at most. A `post` that was already sent may be
-      lost without an error; `post_acknowledged` would raise one.
+      lost without an error. `post_acknowledged` raises an error in this case.
     - Questions that delegates are answering are cancelled, and their answers are discarded.
-    - Observations and delegates learn what they have missed (`Lost`, `Interrupted`).
+    - Observations and delegates learn how much they have missed (`Lost`, `Interrupted`).
     - The ids of the connection, of delegates and of holds change.
 
     If no bus is found in time, or the new bus refuses a registration, the connection ends, as after
-    every other error: the program must learn that its registrations are no longer in force.
+    every other error. The program must learn that its registrations are no longer in force.
     """
 
     def __init__(self, link: Link) -> None:
@@ -156,7 +156,7 @@ class Bus(Asking, Answering, Lists):
     def id(self) -> str:
         """The connection's id, ``:N``, which the bus never reuses.
 
-        It changes after an interruption.
+        The id changes after an interruption.
         """
         return connection_name(self._link.connection)
 
@@ -168,7 +168,7 @@ class Bus(Asking, Answering, Lists):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether the connection is suspended, as the bus last confirmed."""
+        """Whether the connection is suspended, by the last confirmation of the bus."""
         return self._link.is_suspended
 
     @property
@@ -179,8 +179,8 @@ class Bus(Asking, Answering, Lists):
     async def closed(self) -> TribuneError | None:
         """Waits until the connection has ended, and returns the reason; None after `close`.
 
-        If a connection with delegates or holds is lost for good, and no task waits here then, the
-        log reports that they are no longer in force.
+        If no task waits here when the connection is lost for good, the log reports that its
+        delegates and holds are no longer in force.
         """
         return await self._link.ended()
 
@@ -211,25 +211,25 @@ class Bus(Asking, Answering, Lists):
     ) -> Observation:
         """Observes notifications: ``async for delivery in bus.observe("backup.**")``.
 
-        Each item is a `Notification`, `Lost` or `Interrupted`. The observation receives everything
-        that this connection posts later. `Observation.ready` waits until it receives the posts of
-        all connections.
+        Each item is a `Notification`, `Lost` or `Interrupted`. At once, the observation receives
+        everything that this connection posts later. After `Observation.ready`, it receives the
+        posts of all connections.
 
         - `patterns`: patterns for names, in which ``*`` matches one token, and ``**`` at the end
           one or more. Without patterns, any name matches. A notification that matches several
           patterns comes once.
         - `object`: the object of the notifications; empty for any.
         - `limit`: the number of items that may wait in this process, at least 1; see
-          `Subscription`. If the connection had more room before, more items may come until the
-          reader has caught up.
+          `Subscription`. If the bus already had permission to send more items, more may come until
+          the reader has caught up.
         - `suspension`: what the bus does with notifications while the connection is suspended.
-        - `retained`: whether retained notifications come too (`Notification.is_retained`). Those
-          that match a pattern come before all new ones that match it. None is missing in between,
-          and none comes twice.
-        - `awaited`: whether the posters of awaited notifications wait for this observer. It must
-          then report on each of them (`Notification.done`, `failed`, `handling`). If the program
-          drops a notification without a report, that is a failure. The variable of a loop keeps the
-          notification until the next one comes.
+        - `retained`: whether retained notifications come too (`Notification.is_retained`). For each
+          pattern, the matching retained notifications come before all new ones. No notification is
+          missing in between, and none comes twice.
+        - `awaited`: whether the posters of awaited notifications wait for this observer. The
+          observer must then report on each of them (`Notification.done`, `failed`, `handling`). If
+          the program drops a notification without a report, that is a failure. In a loop, the
+          loop's variable keeps the notification until the next one comes.
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. If the bus
         refuses the observation, `Observation.ready` and the first item raise the refusal.
@@ -251,18 +251,18 @@ class Bus(Asking, Answering, Lists):
     async def suspend(self) -> None:
         """Suspends this connection's notifications, as Cocoa's distributed center does.
 
-        From its return until `resume`, the `suspension` of each observation decides what happens to
-        its notifications. Questions, and notifications to delegates, still arrive. So do awaited
-        and immediate notifications, behind the buffered ones. A second suspension has no effect.
-        Cancelling the task does not stop the request. Raises `TribuneError`.
+        After this method returns, and until `resume`, each observation's `suspension` decides what
+        happens to its notifications. Questions, and notifications to delegates, still arrive. So do
+        awaited and immediate notifications, after the buffered ones. A second suspension has no
+        effect. Cancelling the task does not stop the request. Raises `TribuneError`.
         """
         await self._link.suspend(True)
 
     async def resume(self) -> None:
         """Resumes this connection's notifications.
 
-        The buffered ones come first, in the order of posting. Cancelling the task does not stop the
-        request. Raises `TribuneError`.
+        The buffered notifications come first, in the order of posting. Cancelling the task does not
+        stop the request. Raises `TribuneError`.
         """
         await self._link.suspend(False)
 
@@ -270,7 +270,7 @@ class Bus(Asking, Answering, Lists):
         """Monitors frames whose names match one of the patterns; without patterns, all frames.
 
         The bus sends each frame to a connection once. If a connection has several monitors, each
-        gets the frames of all of them. Raises `TribuneError` as `observe` does.
+        monitor gets the frames that match any of them. Raises `TribuneError` as `observe` does.
         """
         stream: Stream[Traffic] = Stream(4096, self._link.room)
         parts = [MonitorPart(stream, pattern) for pattern in dict.fromkeys(patterns or ("",))]

@@ -16,7 +16,7 @@ def report(message: str, error: BaseException) -> None:
 
 
 def ignore(future: asyncio.Future[Any]) -> None:
-    """Marks a future's exception as retrieved. Otherwise, asyncio may log it."""
+    """Marks a future's exception as retrieved. Otherwise, asyncio might log the exception."""
     if not future.cancelled():
         future.exception()
 

@@ -58,8 +58,8 @@ class Value:
     value: UserInfo
 
 
-#: True approves, and False vetoes without a reason. If the delegate raises an exception, that is a
-#: failure, and the text of the exception is the error.
+#: True approves, and False vetoes without a reason. If the delegate raises an exception instead,
+#: that is a failure, and the text of the exception is the error.
 Answer = bool | Veto | _Abstention | Value
 
 
@@ -115,10 +115,10 @@ class Question(_WithUserInfo):
     def defer(self, extension: float, status: str = "") -> None:
         """Asks for more time, and tells the asker why. Never waits.
 
-        The delegate then has `extension` seconds from now, unless it had more before. It never has
-        more time than the asker. The status has at most 4,096 bytes. For a question that a test has
-        made, the method does nothing. Raises `TribuneError` with `NOT_FOUND` if the question was
-        answered or withdrawn.
+        The delegate then has `extension` seconds from now, unless it already had more time. It
+        never gets more time than the asker allows. The status has at most 4,096 bytes. If a test
+        has made the question, this method does nothing. Raises `TribuneError` with `NOT_FOUND` if
+        the question was answered or withdrawn.
         """
         if self._open is not None:
             self._open.defer(extension, status)
@@ -143,24 +143,24 @@ class Delegate:
     async def concluded(self, conclusion: Conclusion) -> None:
         """Learns how a query has ended, to undo what it prepared.
 
-        It is called once for each question, after `answer` has returned, but not for questions that
-        detaching has dropped.
+        The library calls this method once for each question, after `answer` has returned, except
+        for questions that were open when the delegate was detached.
         """
 
     async def received(self, delivery: Delivery) -> None:
         """Receives a notification that an action is about to happen, or has happened.
 
         The delegate gets the notifications that match its patterns, and whose last token is `will`
-        or `did`, followed by a verb. It also gets reports of lost notifications. They come one at a
-        time, in the order in which each poster sent them. Each comes after `answer` has started for
-        all earlier questions. At most 4,096 notifications wait, of 64 MiB together. Beyond that,
-        new ones are dropped and reported as `Lost`.
+        or `did`, followed by a verb. It also gets reports of lost notifications. Notifications come
+        one at a time, in the order in which each poster sent them. Each comes after `answer` has
+        started for all earlier questions. At most 4,096 notifications wait, with at most 64 MiB.
+        Beyond that, the library drops new ones, and reports them as `Lost`.
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
         """Learns that another delegate has replaced this one, which is no longer attached.
 
-        By default, it logs an error: a lost veto must not go unnoticed.
+        By default, this method logs an error, because a lost veto must not go unnoticed.
         """
         _log.error("a delegate is not in force any more: %s", _replacement(delegate))
 
@@ -183,7 +183,7 @@ class _Replaced:
 
 
 class AttachedDelegate(Registration):
-    """The registration of a delegate, with the deliveries that wait for it."""
+    """The registration of a delegate, and the deliveries that wait for the delegate."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class AttachedDelegate(Registration):
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
         self.id = okay.delegate
-        # After an interruption, the renewed delegate must not replace the others.
+        # When this delegate attaches again after an interruption, it must not replace others.
         self._attach.is_set = False
         if self.receives and self._delivering is None:
             self._delivering = link.start(self._deliver())
@@ -244,13 +244,13 @@ class AttachedDelegate(Registration):
             link.end(error)
 
     def replace(self, by: DelegateInfo, link: Link) -> None:
-        """Reports to the delegate that another one has replaced it, as the last delivery."""
+        """Reports to the delegate, as the last delivery, that another one has replaced it."""
         self.settle()
         self.ready = link.loop.create_future()
         self.ready.add_done_callback(ignore)
         self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
-            # The delegate gets no later report about its losses.
+            # The losses are not known yet, and the delegate gets no report after this one.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)
@@ -266,8 +266,8 @@ class AttachedDelegate(Registration):
 
     async def _deliver(self) -> None:
         while (item := await self._deliveries.next()) is not None:
-            # Tasks start in the order of their creation. So after a turn of the loop, the delegate
-            # has every earlier question.
+            # Tasks start in the order of their creation. So after one iteration of the loop, the
+            # delegate has every earlier question.
             await asyncio.sleep(0)
             try:
                 if isinstance(item, _Replaced):
@@ -276,8 +276,7 @@ class AttachedDelegate(Registration):
                     await self.delegate.received(item)
             except (Exception, asyncio.CancelledError) as error:
                 if self._delivering is not None and self._delivering.cancelling():
-                    # This task is cancelled with the whole program, not only a task that the
-                    # delegate awaits.
+                    # This task itself is cancelled, not only a task that the delegate awaits.
                     raise
                 report("a delegate failed to receive a notification", error)
 
@@ -288,8 +287,8 @@ class Attachment:
     The delegate stays attached, and keeps the connection open, even if the program drops this
     object and the `Bus`.
 
-    After an interruption, it is attached again, behind the delegates of the same order, and has
-    another id.
+    After an interruption, the delegate is attached again, behind the delegates of the same order,
+    and has another id.
     """
 
     def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:
@@ -320,7 +319,7 @@ class Attachment:
         return self
 
     async def detach(self) -> None:
-        """Leaves the chain. Does nothing if the attachment is over."""
+        """Leaves the chain. Does nothing if the delegate is no longer attached."""
         try:
             await self._link.take_back(self._attached)
         finally:

@@ -18,9 +18,9 @@ class Code(enum.StrEnum):
 
     #: No bus answers at the address.
     UNREACHABLE = "unreachable"
-    #: The connection was lost or has ended. Or the bus did not accept a request before its
-    #: deadline, or did not answer it within 5 s after that. The bus may have carried out an
-    #: unanswered request.
+    #: The connection was lost or has ended. Or the request was not sent before its deadline, or was
+    #: not answered within 5 s after its deadline. The bus may have carried out an unanswered
+    #: request.
     CONNECTION_LOST = "connectionLost"
     #: The request was withdrawn.
     CANCELLED = "cancelled"
@@ -49,7 +49,7 @@ class Code(enum.StrEnum):
     SHUTTING_DOWN = "shuttingDown"
     #: The text is not a bus address.
     INVALID_ADDRESS = "invalidAddress"
-    #: An enclosing query has the same name and object, or more than 32 queries are nested.
+    #: An outer query (`parent`) has the same name and object, or more than 32 queries are nested.
     RECURSION = "recursion"
     #: The policy does not allow this user the request.
     NOT_PERMITTED = "notPermitted"
@@ -62,8 +62,8 @@ class Code(enum.StrEnum):
     UNKNOWN_NAME = "unknownName"
     #: userInfo does not match the parameters in the object's protocol.
     INVALID_PARAMETER = "invalidParameter"
-    #: Another definition or declaration has that name. Or the connection has a delegate with the
-    #: same object, names and label.
+    #: Another definition or declaration has that name. Or the connection already has a delegate
+    #: with the same object, names and label.
     CONFLICT = "conflict"
     #: The request was refused. Only the message has the reason.
     REFUSED = "refused"
@@ -72,8 +72,8 @@ class Code(enum.StrEnum):
 class TribuneError(Exception):
     """A request to the bus failed.
 
-    `code` has the reason for programs, and `message` the one for people. The message is one line
-    without a full stop. For mistakes in definitions, it has a line for each.
+    `code` is the reason for programs, and `message` the reason for people. The message is one line
+    without a full stop. For mistakes in definitions, it has one line for each mistake.
     """
 
     def __init__(self, code: Code, message: str) -> None:
@@ -85,7 +85,7 @@ class TribuneError(Exception):
         return f"{self.message} ({self.code})"
 
 
-# Codes with another name in this library.
+# The bus's codes that have another name in this library.
 _RENAMED: Final = {
     ErrorCode.BAD_MAGIC: Code.PROTOCOL_VIOLATION,
     ErrorCode.FRAME_TOO_LONG: Code.PROTOCOL_VIOLATION,
@@ -101,12 +101,12 @@ _RENAMED: Final = {
     ErrorCode.RESTARTED: Code.CONNECTION_LOST,
     ErrorCode.NOT_ASKED: Code.NOT_FOUND,
 }
-# Codes whose message has a line per mistake.
+# Codes whose message has one line for each mistake.
 _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 
 def refusal(number: int, message: str) -> TribuneError:
-    """Returns the error for a refusal of the bus. Its text may come from other processes."""
+    """Returns the error for a refusal. The message may contain texts of other processes."""
     code = Code.REFUSED
     with_lines = False
     if number in ErrorCode.__members__.values():
@@ -132,18 +132,18 @@ def repeated(error: TribuneError) -> TribuneError:
 
 
 def require_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Raises `RuntimeError` in another event loop, where the caller would wait for ever."""
+    """Raises `RuntimeError` in another event loop, where the caller would wait forever."""
     if asyncio.get_running_loop() is not loop:
         raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 
 
 def closed() -> TribuneError:
-    """Returns the error after this side has closed the connection."""
+    """Returns the error of a request after this side has closed the connection."""
     return TribuneError(Code.CONNECTION_LOST, "the connection was closed")
 
 
 def unknown_outcome() -> TribuneError:
-    """Returns the error if it is unknown whether the bus has received the request."""
+    """Returns the error of a request that the bus may or may not have received."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the connection to the bus was lost, and the outcome of this request is unknown",
@@ -151,7 +151,7 @@ def unknown_outcome() -> TribuneError:
 
 
 def too_long(length: int, limit: int) -> TribuneError:
-    """Returns the error if userInfo is longer than the bus accepts."""
+    """Returns the error for userInfo that is longer than the bus accepts."""
     return TribuneError(
         Code.PAYLOAD_TOO_LONG,
         f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
@@ -159,12 +159,12 @@ def too_long(length: int, limit: int) -> TribuneError:
 
 
 def not_answered_in_time() -> TribuneError:
-    """Returns the error if the bus hangs."""
+    """Returns the error of a request that the bus has not answered in time."""
     return TribuneError(Code.CONNECTION_LOST, "the bus did not answer in time")
 
 
 def not_sent_in_time() -> TribuneError:
-    """Returns the error if a request waited for the bus until its deadline."""
+    """Returns the error of a request that waited for the bus until its deadline."""
     return TribuneError(
         Code.CONNECTION_LOST,
         "the deadline of this request passed before it could be sent to the bus",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes the fields of frames.
 
-Before a reader uses a length, it checks it against the bytes that are left. So a hostile peer can
-make a reader fail, and do nothing else.
+A reader checks each length against the bytes that are left, before it uses the length. So a hostile
+peer can make a reader fail, but cannot do more harm.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Writable(Protocol):
 class Reader:
     """Reads fields from the beginning of some bytes.
 
-    Bytes that are left at the end belong to later versions.
+    Bytes that are left at the end are fields of later versions.
     """
 
     __slots__ = ("_data", "_end", "_position")

@@ -96,7 +96,7 @@ GREETING: Final = Limits(fields=65_536, payload=65_536)
 
 
 class Frame:
-    """A frame that has arrived as a whole. Its properties copy their parts on each use."""
+    """A frame that has arrived as a whole. Each use of a property copies a part of the frame."""
 
     __slots__ = (
         "data",
@@ -242,7 +242,7 @@ PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
 
 def route_word(name_length: int, object_length: int) -> int:
-    """Returns the second word of a header: a post without flags, and the lengths of the texts."""
+    """Returns the second word of a plain post's header, with the lengths of name and object."""
     return FrameKind.POST | name_length << 16 | object_length << 24
 
 
@@ -256,7 +256,7 @@ class SentFrame:
         self.flags = frame[5]
         self.serial = int.from_bytes(frame[16:24], "little")
         at = _DEADLINES.get(self.kind)
-        # In milliseconds; 0 for none. A post may have no fields.
+        # The deadline in milliseconds; 0 for none. A post without fields has no deadline.
         self.deadline = 0
         has_fields = frame[24:28] != b"\0\0\0\0"
         if at is not None and has_fields:

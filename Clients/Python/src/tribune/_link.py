@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A connection to the bus that outlives its sockets, with its requests and registrations.
 
-Everything runs on one event loop, and no method awaits while its state is inconsistent. Serials
-continue over all connections of a link, and a registration keeps its serial. So a serial stays
-valid when its registration is made again, and no frame of an old connection can be mistaken for one
-of the new connection.
+Everything runs on one event loop, and no method awaits while the link's state is inconsistent.
+Serials continue over all connections of a link, and a registration keeps its serial. So a serial
+stays valid when its registration is made again. A frame of an old connection is never mistaken for
+one of the new connection.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ from ._wire import ErrorCode
 _log: Final = logging.getLogger("tribune")
 # The longest time for `close`, in seconds.
 _CLOSING: Final = 5.0
-# If the bus closes the connection before its welcome, it may have been killed, and the next bus may
-# listen already. So the link makes several attempts. The first pause between them doubles after
-# each attempt.
+# If the bus closes the connection before its welcome, the bus may have been killed, and the next
+# bus may already listen. So the link makes several attempts. The pause doubles after each of them.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
 _BACKLOG_PAUSE: Final = 0.005
@@ -64,7 +63,7 @@ _TURN: Final = 64 << 10
 
 
 class Phase(enum.Enum):
-    """The state of a link. An arrow leads to the states that can follow."""
+    """The state of a link. Behind an arrow are the states that can follow."""
 
     #: → OPEN, ENDED
     CONNECTING = enum.auto()
@@ -97,7 +96,7 @@ class Link:
         self.takes_plain_posts = False
         #: The reason of the end; None after `close`.
         self.error: TribuneError | None = None
-        #: The number of lost connections. Ids from the bus are valid within one epoch.
+        #: The number of lost connections. The bus's ids are valid only until this number changes.
         self.epoch = 0
         self.outbox = Outbox()
         self.transport: Transport | None = None
@@ -109,7 +108,7 @@ class Link:
         self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR
         self.accepts_files = False
         self.requests: dict[int, Request] = {}
-        #: By serial, in ascending order.
+        #: The registrations by serial, in ascending order of serials.
         self.registrations: dict[int, Registration] = {}
         #: The observations that are being withdrawn, by the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
@@ -167,13 +166,13 @@ class Link:
         return True
 
     async def open_transport(self) -> None:
-        """Opens another socket. Raises `TribuneError` if nobody listens."""
+        """Opens another socket. Raises `TribuneError` if no bus listens."""
         while True:
             try:
                 connected = open_socket(self.address)
                 break
             except BlockingIOError:
-                # No event follows when a full backlog has space again.
+                # No event reports that a full backlog has space again.
                 await asyncio.sleep(_BACKLOG_PAUSE)
         self.receiver = Receiver(self)
         self.transport = Transport(self, connected, self.greeting, self.loop)
@@ -213,7 +212,7 @@ class Link:
             raise too_long(length, self.payload_max)
 
     def send(self, frame: bytes) -> None:
-        """Sends a frame soon, or over the next connection."""
+        """Queues a frame, which is sent soon, or over the next connection."""
         if self.phase is Phase.ENDED:
             return
         self.outbox.append(frame)
@@ -248,7 +247,7 @@ class Link:
             self.flush()
 
     def written(self) -> None:
-        """Resumes callers that wait for a shorter outbox, if it has become shorter."""
+        """Resumes callers that wait for space in the outbox, or for an empty outbox."""
         while self._capacity_waiters and not self.outbox.is_full:
             waiter = self._capacity_waiters.popleft()
             if not waiter.done():
@@ -258,7 +257,7 @@ class Link:
             self._idle.set_result(None)
 
     async def wait_for_capacity(self, deadline: int = 0) -> None:
-        """Waits while the outbox is full, at most `deadline` milliseconds if not 0.
+        """Waits while the outbox is full, at most `deadline` milliseconds; 0 means no limit.
 
         Callers are resumed one after the other, each when the outbox has space again.
         """
@@ -344,8 +343,8 @@ class Link:
 
         `deadline` is in milliseconds; 0 means the bus's default, and None no deadline.
 
-        If the task is cancelled and `is_taken_back` is true, the bus forgets the request. `action`
-        begins when the verdict allows it.
+        If the task is cancelled and `is_taken_back` is true, the bus forgets the request. If the
+        verdict allows the query, `action` begins.
         """
         self.require_open()
         self.require_fitting(len(payload))
@@ -379,7 +378,7 @@ class Link:
                 request.timer.cancel()
 
     def bound_reply(self, serial: int, request: Request) -> None:
-        """Bounds the time from a request to its reply, in case the bus hangs."""
+        """Limits the time from a request to its reply, in case the bus hangs."""
         if request.deadline is not None:
             assert self.bus is not None
             seconds = request.deadline / 1e3 or self.bus.deadline_default
@@ -387,7 +386,7 @@ class Link:
             request.timer = self.loop.call_at(until, self._fail_unanswered, serial)
 
     def bound_waiting(self, serial: int, request: Request) -> None:
-        """Bounds the time that a request waits for a bus by the request's own deadline."""
+        """Limits a request's wait for a bus to the request's own deadline."""
         if request.timer is not None:
             request.timer.cancel()
         if request.deadline:
@@ -456,11 +455,11 @@ class Link:
             return
         serial = self._cancel(registration.serial)
         if isinstance(registration, ObservationPart) and registration.is_awaited:
-            # Until the bus confirms this, posters may still wait for this observation.
+            # Until the bus confirms the withdrawal, posters may still wait for this observation.
             self.retirements[serial] = registration.matcher
 
     async def take_back(self, registration: Registration) -> None:
-        """Withdraws a registration. Cancelling the task does not stop that."""
+        """Withdraws a registration. Cancelling the task does not stop the withdrawal."""
         if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
             return
         serial = self.next_serial()
@@ -516,7 +515,7 @@ class Link:
         self.reply(serial, verdict)
 
     def late(self, serial: int, count: int) -> None:
-        """Handles a new number of actions under way that had begun before a hold."""
+        """Handles a change in the number of actions under way that had begun before a hold."""
         term = self.registrations.get(serial)
         if isinstance(term, HoldTerm):
             term.set_late(count)
@@ -540,7 +539,7 @@ class Link:
         renewal = self.interruption.renewal if self.interruption else None
         if registration is not None:
             if registration.ready.done() and not registration.is_over():
-                # The connection cannot be restored: a veto may be missing.
+                # The registration was in force before. It may be a veto, so the link ends.
                 message = f"after an interruption, the bus refuses a registration: {error.message}"
                 self.end(TribuneError(error.code, message))
                 return
@@ -593,8 +592,8 @@ class Link:
     def acknowledge(self, poster: int, post: int, failure: str | None, epoch: int) -> None:
         """Reports to the poster of an awaited notification. A `failure` of None means success.
 
-        Sends nothing if the connection that received the notification has ended: the poster learns
-        that.
+        Sends nothing if the connection that received the notification has ended, because the bus
+        reports this end to the poster.
         """
         if epoch != self.epoch or self.phase not in (Phase.OPEN, Phase.INTERRUPTED):
             return
@@ -604,7 +603,7 @@ class Link:
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs work in a later turn of the loop. Its exceptions go to the loop's handler."""
-        # A custom task factory could start the task at once, in the middle of a transition.
+        # A custom task factory could start the task at once, in the middle of a change of state.
         task = asyncio.Task(work, loop=self.loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -693,10 +692,10 @@ class Link:
                         await asyncio.wait({self._idle, self._ended}, return_when="FIRST_COMPLETED")
                     if self.transport is not None:
                         self.transport.end_writing()
-                # Another task may be closing the link, and still write.
+                # Another task may be closing the link, and may still write.
                 await asyncio.wait({self._ended})
         except TimeoutError:
-            # The bus does not read: the rest is lost.
+            # The bus does not read, so the remaining frames are lost.
             return
         finally:
             self.end(None)
@@ -721,9 +720,9 @@ class Link:
             _log.error("delegates and holds (%d) are not in force any more: %s", count, error)
 
     def leave_to_parent(self) -> None:
-        """Ends a forked child's copy of the connection, without touching that of the parent.
+        """Ends a forked child's copy of the connection. The parent's connection stays open.
 
-        The child's event loop is a copy too, and its selector is shared with the parent's. So this
+        The child's event loop is a copy, but shares its selector with the parent's loop. So this
         method does not use the loop, and resumes no task.
         """
         self.phase = Phase.ENDED
@@ -768,7 +767,7 @@ class Link:
         self._ended.set_result(None)
 
 
-# All links of this process: a forked child has copies of them.
+# All links of this process. A forked child inherits copies of them.
 _links: Final[weakref.WeakSet[Link]] = weakref.WeakSet()
 
 

@@ -16,7 +16,7 @@ _Info = TypeVar("_Info", bound="DataclassInstance")
 
 
 def _copied(cls: type[_Info], entry: object, /, **changed: Any) -> _Info:
-    """Makes an info from the fields of the entry with the same names, and from `changed`."""
+    """Makes an info from `changed`, and from the fields of `entry` for all other names."""
     names = [one.name for one in fields(cls) if one.name not in changed]
     return cls(**{name: getattr(entry, name) for name in names}, **changed)
 
@@ -28,7 +28,7 @@ class BusStatus:
     pid: int
     software: str
     address: str
-    #: Seconds since its start.
+    #: Seconds since the bus started.
     uptime: float
     connections: int
     observations: int
@@ -63,19 +63,19 @@ class ConnectionInfo:
     observations: int
     delegates: int
     queries: int
-    #: Bytes that the bus has queued for the connection, and buffered during its suspension.
+    #: The bytes that the bus has queued for the connection, and buffered during its suspension.
     queued: int
     buffered: int
     lost: int
     posted: int
-    #: The number of notifications that later ones have replaced since its suspension.
+    #: The number of notifications that later ones have replaced during its suspension.
     coalesced: int
-    #: True if the bus has stopped reading from it, to let its observers catch up.
+    #: True if the bus has stopped reading from the connection, to let its observers catch up.
     is_paused: bool
-    #: True if it does not read, and so loses notifications.
+    #: True if the connection reads too slowly, and so loses notifications.
     is_lossy: bool
     is_suspended: bool
-    #: True if it would survive a crash of the bus.
+    #: True if the connection would survive a crash of the bus.
     is_surviving: bool
 
     @classmethod
@@ -120,9 +120,9 @@ class ObservationInfo:
     """An observation."""
 
     connection: str
-    #: Empty for any.
+    #: Empty if every name matches.
     pattern: str
-    #: Empty for any.
+    #: Empty if every object matches.
     object: str
     suspension: Suspension
     is_awaited: bool
@@ -142,14 +142,14 @@ class DelegateInfo:
     connection: str
     label: str
     peer: Peer
-    #: Empty for any.
+    #: Empty if the delegate is for all objects.
     object: str
     order: int
-    #: True if its failure is a veto.
+    #: True if a failure of the delegate is a veto.
     vetoes_on_failure: bool
-    #: Seconds that it has to answer.
+    #: Seconds that the delegate has to answer.
     timeout: float
-    #: Patterns for the names that it responds to.
+    #: Patterns for the names that the delegate responds to.
     patterns: tuple[str, ...]
 
     @classmethod
@@ -175,9 +175,9 @@ class HoldInfo:
     connection: str
     label: str
     peer: Peer
-    #: Empty for any.
+    #: Empty if every name matches.
     pattern: str
-    #: Empty for any.
+    #: Empty if every object matches.
     object: str
     why: str
     #: Seconds since it began.
@@ -204,7 +204,7 @@ class HoldInfo:
 class ActionInfo:
     """An action under way."""
 
-    #: The query that allowed it.
+    #: The query that allowed the action.
     query: int
     #: The name of the question, such as ``backup.shouldPrune``.
     name: str
@@ -251,9 +251,9 @@ class RetainedInfo:
 class ObjectInfo:
     """An object that is declared, or has delegates of its own."""
 
-    #: The object. The configuration can also have a pattern for objects.
+    #: The object, or a pattern for objects if the configuration has one.
     object: str
-    #: Empty if it was not declared.
+    #: The declared protocol; empty without a declaration.
     protocol: str
     delegates: int
     #: The declaring connection; None for the configuration, or without a declaration.
@@ -289,7 +289,7 @@ class ProtocolInfo:
 class MemberInfo:
     """A method of a protocol."""
 
-    #: The protocol that declares it.
+    #: The protocol that declares the method.
     origin: str
     #: ``should``, ``will``, ``did`` or ``value``.
     kind: str
@@ -297,7 +297,7 @@ class MemberInfo:
     name: str
     #: In Varlink's type syntax, with parentheses.
     parameters: str
-    #: The type of its value; empty if it gives none.
+    #: The type of the method's value; empty if the method gives none.
     result: str
     documentation: str
 
@@ -317,7 +317,7 @@ class AccountInfo:
     is_privileged: bool
     #: The resource, such as ``connections`` or ``queues``.
     resource: str
-    #: The user's use, the user's current limit, and the limit of all users together.
+    #: The user's use, the user's present limit, and the limit of all users together.
     used: int
     share: int
     total: int
@@ -332,7 +332,7 @@ class Explanation:
     """The holds and delegates that a query would meet."""
 
     holds: list[HoldInfo] = field(default_factory=list)
-    #: Missing required delegates: ``unit:NAME``, ``label:NAME``, or ``*``.
+    #: Missing required delegates: ``unit:NAME`` or ``label:NAME``. ``*`` is any delegate.
     missing: list[str] = field(default_factory=list)
     #: The delegates to ask, in order.
     delegates: list[DelegateInfo] = field(default_factory=list)
@@ -344,7 +344,7 @@ class Explanation:
 class PolicyLine:
     """A line of a policy."""
 
-    #: Empty if no line matches.
+    #: The file's name; empty if no line matches.
     file: str
     number: int
     text: str
@@ -365,7 +365,7 @@ class PolicyDecision:
     line: PolicyLine
     #: The user of the subject.
     uid: int
-    #: Lines that would allow the request if one fact were different, each with that fact.
+    #: Lines that would allow the request if one fact were different. Each comes with this fact.
     near_misses: list[tuple[PolicyLine, str]] = field(default_factory=list)
 
     @classmethod

@@ -113,8 +113,8 @@ class Lists:
     async def accounts(self) -> list[AccountInfo]:
         """Lists each user's use and limit of the shared resources, sorted by user.
 
-        If the policy does not allow this connection to list everything, the list has only its own
-        user.
+        If the policy does not allow this connection to list everything, the list has only the user
+        of the connection.
         """
         fields = _wire.List(subject=ListSubject.ACCOUNTS)
         return [AccountInfo._of(one) for one in await self._list(fields, _wire.AccountEntry)]
@@ -128,7 +128,7 @@ class Lists:
         """Lists the methods of a protocol, including inherited ones.
 
         `what` is a declared object, or the name of a protocol. Raises `TribuneError` with
-        `NOT_FOUND` or `UNKNOWN_PROTOCOL` if it is neither.
+        `NOT_FOUND` or `UNKNOWN_PROTOCOL` if `what` is neither.
         """
         if not what:
             raise TribuneError(Code.INVALID_OBJECT, "the name of the object or protocol is empty")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""userInfo in files in memory, which their seals make immutable."""
+"""userInfo in files in memory. Seals make these files immutable."""
 
 from __future__ import annotations
 

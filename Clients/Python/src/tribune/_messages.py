@@ -14,8 +14,8 @@ from typing import Any, Final
 from . import _wire
 from ._errors import Code, TribuneError
 
-#: userInfo to send. Bytes are sent unchanged, and None as no bytes. `json.dumps` converts any other
-#: value, including text, to JSON.
+#: userInfo to send. Bytes are sent unchanged. None is sent as no bytes. `json.dumps` converts any
+#: other value, including text, to JSON.
 UserInfo = Any
 
 _UNKNOWN_USER: Final = 0xFFFFFFFF
@@ -35,7 +35,7 @@ def encoded_user_info(value: UserInfo) -> bytes:
 def milliseconds(seconds: float | None) -> int:
     """Converts a time to the protocol's unit, rounded up. Returns 0 for None.
 
-    Raises `TribuneError` with `REFUSED` if it is not more than 0.
+    Raises `TribuneError` with `REFUSED` if the time is not more than 0.
     """
     if seconds is None:
         return 0
@@ -47,7 +47,7 @@ def milliseconds(seconds: float | None) -> int:
 
 
 def connection_name(number: int) -> str:
-    """Returns the id of a connection as it is printed."""
+    """Returns the id of a connection as text, ``:N``."""
     return f":{number}"
 
 
@@ -79,9 +79,9 @@ class _WithUserInfo:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The systemd units of a process: one for each service manager, as in systemd's journal."""
+    """The systemd units of a process, which can have one unit in each service manager."""
 
-    #: The unit of the system's service manager, which the system vouches for; empty if none.
+    #: The unit of the system's service manager, which users cannot fake; empty if none.
     system: str = ""
     #: The unit of a user's service manager, whose name the user chose; empty if none.
     user: str = ""
@@ -149,7 +149,7 @@ class AwaitedNotification:
         raise NotImplementedError
 
     def abandon(self, failure: str) -> None:
-        """Reports for an observation that no longer can. Any thread may call it."""
+        """Reports a failure of an observation that can no longer report. Any thread may call it."""
         raise NotImplementedError
 
 
@@ -180,8 +180,8 @@ class Notification(_WithUserInfo):
         """Tells the poster that this observer is done. Does nothing if the poster does not wait.
 
         Only the first report counts. If the program drops a notification without a report, that is
-        a failure. If several observations of a connection have received it, the poster gets one
-        report, after the last of theirs. It is a failure if any of them failed.
+        a failure. For several observations of one connection, the poster gets one report, after the
+        last of theirs. This report is a failure if any of them failed.
         """
         if self._acknowledgement is not None:
             self._acknowledgement.settle(None)
@@ -206,8 +206,8 @@ class Notification(_WithUserInfo):
 class Lost:
     """This many notifications were dropped at this place in the stream.
 
-    They were not read in time, or too much was buffered while the connection was suspended. The bus
-    counts them for the whole connection, so some may not match this observation.
+    The program did not read them in time, or too many were buffered while the connection was
+    suspended. The bus counts them for the whole connection, so some may not match this observation.
     """
 
     count: int
@@ -217,7 +217,7 @@ class Lost:
 class Interrupted:
     """The connection was interrupted here, and the number of missed notifications is unknown.
 
-    If the bus knows the number, `Lost` comes instead, or nothing if the number is 0.
+    If the bus knows the number, `Lost` comes instead. If the number is 0, no item comes.
     """
 
 
@@ -227,7 +227,7 @@ Delivery = Notification | Lost | Interrupted
 class Mode(enum.Enum):
     """How a query for permission asks the delegates, and when it ends."""
 
-    #: Asks all delegates at once; the first veto decides and cancels the other questions.
+    #: Asks all delegates at once. The first veto decides, and cancels the other questions.
     PARALLEL = "parallel"
     #: Asks all delegates at once, and collects every veto.
     ALL = "all"
@@ -244,7 +244,7 @@ class OutcomeKind(enum.Enum):
     ABSTAINED = "abstained"
     #: The delegate did not answer in time.
     TIMED_OUT = "timedOut"
-    #: The delegate left before it answered, or it is required and not attached.
+    #: The delegate left before it answered, or a required delegate is not attached.
     GONE = "gone"
     #: The delegate failed. The reason is its error.
     FAILED = "failed"
@@ -348,7 +348,7 @@ class Vetoed(Exception):
         self.verdict = verdict
 
     def __str__(self) -> str:
-        # If no outcome is a veto, a failure has counted as one.
+        # If no outcome is a veto, at least one failure has counted as a veto.
         objecting = self.verdict.vetoes or [
             outcome for outcome in self.verdict.outcomes if outcome.kind in _FAILURES
         ]
@@ -370,7 +370,7 @@ _FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class QueryReply:
-    """The reply to a value query. True if it has a value."""
+    """The reply to a value query. In a condition, it is true if it has a value."""
 
     #: The query's id, which is never reused.
     query: int = 0
@@ -378,7 +378,7 @@ class QueryReply:
     outcomes: tuple[Outcome, ...] = ()
     #: The number of outcomes that are not listed. None of them has a value.
     omitted_count: int = 0
-    #: The same as in `Verdict`.
+    #: As `Verdict.similar_name`.
     similar_name: str = ""
 
     @property
@@ -412,13 +412,13 @@ class Progress:
     query: int
     delegate: int
     stage: Stage
-    #: None until the delegate has settled.
+    #: None while the query waits for the delegate.
     outcome: OutcomeKind | None = None
     #: Empty if none.
     label: str = ""
     #: The status of a deferring delegate, or the reason of an outcome; empty if none.
     status: str = ""
-    #: Seconds that remain for the answer; 0 once the delegate has settled.
+    #: Seconds that remain for the answer; 0 if the query no longer waits for the delegate.
     timeout: float = 0.0
     #: The delegate's process.
     peer: Peer = Peer()
@@ -443,7 +443,7 @@ class Failure(enum.Enum):
 
     #: The observer did not report by the deadline.
     TIMED_OUT = "timedOut"
-    #: The connection or observation of the observer ended first.
+    #: The observer's connection or observation ended before the observer reported.
     GONE = "gone"
     #: The observer reported a failure.
     FAILED = "failed"
@@ -496,7 +496,7 @@ class Style(enum.Enum):
 
     #: When the bus reads it.
     NOW = "now"
-    #: At the end of the same loop iteration of the bus.
+    #: At the end of the loop iteration in which the bus reads it.
     ASAP = "asap"
     #: When the bus is idle, after a second at most.
     IDLE = "idle"
@@ -505,13 +505,13 @@ class Style(enum.Enum):
 class Suspension(enum.Enum):
     """What happens to the notifications of an observation while its connection is suspended."""
 
-    #: Delivers the last of each name and object on resumption.
+    #: On resumption, the bus delivers the last one of each name and object.
     COALESCE = "coalesce"
-    #: Drops them.
+    #: The bus drops them.
     DROP = "drop"
-    #: Delivers all on resumption, except the oldest ones if the buffer is full.
+    #: On resumption, the bus delivers all, except the oldest ones if the buffer is full.
     HOLD = "hold"
-    #: Delivers them at once.
+    #: The bus delivers them at once.
     DELIVER_IMMEDIATELY = "deliverImmediately"
 
 
@@ -521,15 +521,15 @@ class BusInfo:
 
     #: The daemon's process.
     pid: int
-    #: The daemon's version, informational.
+    #: The daemon's version, for information only.
     software: str
     #: The longest userInfo of a message, in bytes.
     payload_max: int
-    #: The limit of observations, monitors and declarations of a connection.
+    #: The most observations, monitors and declarations together of one connection.
     observations_max: int
-    #: The limit of delegates and holds of a connection.
+    #: The most delegates and holds together of one connection.
     delegates_max: int
-    #: The limit of queries and awaited posts in flight of a connection.
+    #: The most open queries and awaited posts together of one connection.
     queries_max: int
     #: The longest deadline of queries and awaited posts, in seconds.
     deadline_max: float

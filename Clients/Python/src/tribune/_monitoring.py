@@ -20,7 +20,7 @@ class Traffic:
     time: float
     #: The source connection; None for the bus.
     sender: str | None
-    #: The target connection; None for the bus, and for a post to its receivers.
+    #: The target connection. None for a frame to the bus, and for a post to its observers.
     receiver: str | None
     #: The number of receivers; 0 for a frame to the bus only.
     receivers: int

@@ -60,7 +60,7 @@ def encoded_object(object: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def plain_route(name: str, object: str) -> tuple[int, bytes]:
-    """Returns the `route_word` of a plain post, and its texts. Raises `TribuneError`."""
+    """Returns the `route_word` of a plain post, and the bytes of its name and object."""
     encoded = encoded_name(name), encoded_object(object)
     return route_word(len(encoded[0]), len(encoded[1])), b"".join(encoded)
 
@@ -90,7 +90,7 @@ class Matcher:
     """Matches names and objects for a registration."""
 
     def __init__(self, pattern: str, object: str) -> None:
-        """Takes a valid pattern and object. An empty text matches any."""
+        """Takes a valid pattern and object. Empty ones match any name and any object."""
         self._object = object
         self._is_of_bus = pattern.startswith(_RESERVED)
         tokens = {"*": "[^.]+", "**": ".+"}

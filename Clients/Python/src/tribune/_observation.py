@@ -24,20 +24,20 @@ class Subscription(Generic[_Item]):
     """An asynchronous iterator over notifications or monitored frames.
 
     **If its reader is slow**, at most `limit` items wait in this process, by default 4,096. While
-    they have over 32 MiB of userInfo, the bus sends no more. Further items wait on the bus, which
-    then pauses their posters. If that is not enough, the bus drops the oldest items, and `Lost`
-    reports their number in their place. This process drops none.
+    these items have over 32 MiB of userInfo, the bus sends no more. Further items wait on the bus,
+    which then pauses their posters. If the pause is too short, the bus drops the oldest items, and
+    `Lost` reports their number in their place. This process drops no items.
 
     All subscriptions of a connection share its flow control: if one is full and its reader stops,
     the others stop too. For an independent pace, use another connection. Flow control does not
     limit answers, questions, and deliveries to delegates.
 
-    **If a task is cancelled** while it waits for the next item, no item is lost: the next reader
-    gets it.
+    **If a task is cancelled** while it waits for the next item, no item is lost. The next reader
+    gets the item.
 
-    **If the connection is interrupted**, the subscription continues over the next one. `Lost`
-    reports how many items were missed, or `Interrupted` that the number is unknown. Retained
-    notifications come again.
+    **If the connection is interrupted**, the subscription continues over the next connection.
+    `Lost` has the number of missed items. If this number is unknown, `Interrupted` comes instead.
+    Retained notifications come again.
 
     **At its end**, the items that wait in this process come first. Then the iterator raises
     `TribuneError` if the connection is lost for good, and stops after `cancel` or `Bus.close`. If
@@ -59,9 +59,9 @@ class Subscription(Generic[_Item]):
     async def ready(self) -> Self:
         """Waits until the bus has confirmed the subscription.
 
-        Even without this, it is in force for everything that this connection sends later.
-        Cancelling the task ends only the waiting. If the bus refuses it, this method and reading
-        raise `TribuneError`.
+        Even before that, the subscription is in force for everything that this connection sends
+        later. Cancelling the task ends only the waiting. If the bus refuses the subscription, this
+        method and reading raise `TribuneError`.
         """
         for part in self._parts:
             try:
@@ -118,6 +118,6 @@ def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration])
 
 def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
     _take_back(link, stream, parts)
-    # A poster may wait for a report that no reader can make any more. Discarding the items reports
-    # a failure.
+    # A poster may wait for a report that a reader can no longer make. Discarding the items reports
+    # a failure to the poster.
     stream.discard()

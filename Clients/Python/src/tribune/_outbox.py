@@ -17,11 +17,11 @@ from typing import Final
 
 from ._frame import DESCRIPTOR, SentFrame
 
-# In bytes. Above this, callers wait until the bus has read.
+# If the frames have this many bytes, callers wait until the bus has read.
 HIGH_MARK: Final = 1 << 20
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
-# Up to this size, all frames are joined, because one write nearly always sends them.
+# Up to this size, all frames are joined, because a single write nearly always sends them.
 _SIMPLE: Final = _BATCH
 # The limit of files in flight, in bytes.
 _PASSED_MAX: Final = 64 << 20
@@ -32,7 +32,7 @@ class Written(enum.Enum):
 
     ALL = enum.auto()
     STUCK = enum.auto()
-    #: The bus must receive earlier files first, which causes no event.
+    #: The bus must first receive earlier files. No event reports when it has.
     FULL_OF_FILES = enum.auto()
 
 
@@ -61,12 +61,12 @@ class Outbox:
         self.size += len(frame)
 
     def prepend(self, frame: bytes) -> None:
-        """Adds a frame before all others, except one that was written in part."""
+        """Adds a frame before all others, but behind a frame that was written in part."""
         self.frames.insert(1 if self._offset else 0, frame)
         self.size += len(frame)
 
     def append_with_file(self, frame: bytes, serial: int, descriptor: int, length: int) -> None:
-        """Adds a frame whose userInfo is in a file, and takes ownership of the descriptor."""
+        """Adds a frame whose userInfo is in a file. The outbox then owns the descriptor."""
         self._files[serial] = (descriptor, length)
         self.size += length
         self.append(frame)
@@ -115,7 +115,7 @@ class Outbox:
         return True
 
     def _batch(self) -> bytes | memoryview:
-        """Returns the rest of the first frame, and the frames behind it up to one with a file."""
+        """Returns the rest of the first frame, and the next frames up to one with a file."""
         frames = self.frames
         parts = [frames[0]]
         size = len(parts[0])
@@ -144,7 +144,7 @@ class Outbox:
             os.close(descriptor)
 
     def interrupt(self) -> None:
-        """Prepares for the next connection, which gets a partly written frame as a whole."""
+        """Prepares for the next connection, which resends a partly written frame as a whole."""
         self._offset = 0
         self._passed = 0
 

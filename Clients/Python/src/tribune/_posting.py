@@ -46,22 +46,22 @@ class Posting:
     ) -> None:
         """Posts a notification without waiting for the bus.
 
-        The post is queued behind everything that was sent before. The method waits only while more
-        than 1 MiB waits to be written. It does not report a refusal, for example by the policy;
+        The post is queued behind everything that was sent before. This method waits only while more
+        than 1 MiB waits to be written. It does not report a refusal, for example by the policy.
         `post_acknowledged` does.
 
         - `user_info`: bytes, which are sent unchanged; None for none; any other value is sent as
           JSON.
         - `object`: the object of the notification, such as ``window/42``; empty for none.
         - `style`: when the bus delivers the notification.
-        - `coalesce_name`, `coalesce_object`: whether it replaces posts of this user that wait on
-          the bus, and have the same name, or the same object. With both, name and object must be
+        - `coalesce_name`, `coalesce_object`: whether the post replaces this user's posts that wait
+          on the bus, and have the same name, or the same object. With both, name and object must be
           the same.
-        - `retain`: whether the bus keeps it for later observers, as the last one of its name and
-          object. Without userInfo, it clears the one that the bus keeps.
-        - `bound`: with `retain`, whether the bus clears it when this connection has ended for good.
-          Observers then get the notification without userInfo. Restarts of the bus do not clear it.
-        - `immediate`: whether suspended connections receive it too.
+        - `retain`: whether the bus keeps the notification for later observers, as the last one of
+          its name and object. A post without userInfo clears the one that the bus keeps.
+        - `bound`: with `retain`, whether the bus clears the notification when this connection ends
+          for good. Observers then get it without userInfo. A restart of the bus does not clear it.
+        - `immediate`: whether suspended connections receive the notification too.
 
         Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
         `PAYLOAD_TOO_LONG`, `CONNECTION_LOST`; `TypeError` or `ValueError` for userInfo that cannot
@@ -106,8 +106,8 @@ class Posting:
 
         With the style `NOW`, the notification is then in the queues of all receivers. The
         parameters are those of `post`. Raises `TribuneError` as `post` does, and any refusal of the
-        bus, such as `NOT_PERMITTED`; `LIMIT_EXCEEDED` if it is to be retained, and this user's
-        share of retained notifications is used up.
+        bus, such as `NOT_PERMITTED`; `LIMIT_EXCEEDED` if `retain` is true, and this user's share of
+        retained notifications is used up.
         """
         fields = _post(style, coalesce_name, coalesce_object, retain, immediate, bound)
         encoded = encoded_name(name), encoded_object(object)

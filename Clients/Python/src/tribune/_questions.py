@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._link import Link
 
 _log: Final = logging.getLogger("tribune")
-# Above this number, questions fail at once, because each needs a task.
+# Questions beyond this number fail at once, because each open question needs a task.
 QUESTIONS_MAX: Final = 65_536
 
 
@@ -99,7 +99,7 @@ class OpenQuestion:
         self._questions.defer(self, extension, status)
 
     def conclude(self, ending: Ending | None) -> None:
-        """Handles the end of the query. The delegate learns `ending`, unless that is None."""
+        """Handles the end of the query. The delegate learns `ending`, unless this is None."""
         if not self._is_answered and not self._is_withdrawn:
             self._is_withdrawn = True
             self._task.cancel()
@@ -120,8 +120,7 @@ class Questions:
 
     def ask(self, question: Question, attached: AttachedDelegate) -> None:
         """Passes a question of the bus to a delegate."""
-        # The bus asks each delegate once per query. A repetition does not replace the first
-        # question.
+        # The bus asks each delegate once. If it repeats a question, the first one stays.
         key = question.query, question.delegate
         if key in self._open:
             return
@@ -160,7 +159,7 @@ class Questions:
             question.conclude(Ending[concluded.conclusion.name])
 
     def withdraw(self, attached: AttachedDelegate, ending: Ending | None) -> None:
-        """Ends the questions of a detached delegate. It learns `ending`, unless that is None."""
+        """Ends the questions of a detached delegate, and tells it `ending`, unless this is None."""
         for key, question in list(self._open.items()):
             if question.attached is attached:
                 del self._open[key]

@@ -81,7 +81,7 @@ class _Route:
                     streams.update(dict.fromkeys(registration.streams()))
         self.streams = list(streams)
         self.awaited = list(awaited)
-        # The bus may still wait for an observation that is being withdrawn.
+        # The bus may still wait for a report of an observation that is being withdrawn.
         self.is_retiring = any(one.matches(name, object) for one in link.retirements.values())
         self.is_empty = not (self.streams or self.awaited or self.is_retiring)
 
@@ -98,7 +98,7 @@ class Receiver:
         #: The number of notifications, including lost ones.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        #: The posters by connection, each with the number of slots that refer to it.
+        #: The posters by connection, each with the number of the bus's slots that refer to it.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 
@@ -251,8 +251,8 @@ class Receiver:
         self.received += count
         interruption = self._link.interruption
         if interruption is not None:
-            # `Interruption.finish` reports these at the reserved positions, before all deliveries
-            # of this connection.
+            # `Interruption.finish` reports these losses at the reserved positions, before all
+            # deliveries of this connection.
             interruption.missed += count
             return
         for stream in self._link.streams():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registrations of a connection. They are made again with the next bus."""
+"""The registrations of a connection. After an interruption, the link makes them again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Registration:
     Its states: new → registered with a link → confirmed (perhaps several times) → over.
     """
 
-    #: Keeps the connection open, even if the program drops both this and the connection.
+    #: This reference keeps the connection open, even if the program drops all its references.
     bus: object = None
 
     def __init__(
@@ -37,14 +37,14 @@ class Registration:
         self._fields = fields
         self._name, self._object, self.payload = name, object, payload
         self.serial = 0
-        #: True if the bus of the present connection has confirmed it.
+        #: True if the bus of the present connection has confirmed the registration.
         self.is_live = False
-        #: Set at the first confirmation, or the refusal.
+        #: This future is done after the first confirmation, or after the refusal.
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(ignore)
 
     def start(self) -> None:
-        """Begins what counts from the first attempt to make it."""
+        """Starts times that count from the first attempt to make the registration."""
 
     def frame(self) -> bytes:
         """Returns the frame that makes the registration."""
@@ -114,7 +114,7 @@ class _StreamPart(Registration):
 
 
 class ObservationPart(_StreamPart):
-    """One pattern of an observation. Several parts of an observation share its stream."""
+    """One pattern of an observation. All parts of an observation share its stream."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class HoldTerm(Registration):
             self.finish_settling(True)
 
     def finish_settling(self, is_settled: bool) -> None:
-        """Handles the end of the last action that had begun before the hold, or of the hold."""
+        """Handles the end of the hold, or of the last action that had begun before the hold."""
         self.late = 0
         settling, self._settling = self._settling, set()
         for waiter in settling:

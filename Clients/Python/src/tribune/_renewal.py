@@ -20,13 +20,13 @@ from ._wire import FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# In seconds. Pauses grow from the minimum to the maximum. The first attempt has no pause.
+# Pauses between attempts, in seconds. They grow to the maximum. The first attempt has no pause.
 _PAUSE_MIN: Final = 0.01
 _PAUSE_MAX: Final = 1.0
-# In seconds. After a shorter connection, the pauses continue to grow.
+# In seconds. If a connection lasts for less time, the pauses continue to grow.
 _SETTLING: Final = 1.0
-# The link asks the next bus about the losses of this many lost connections. The losses of older
-# ones stay unknown.
+# The link asks the next bus about the losses of at most this many lost connections. The losses of
+# older connections stay unknown.
 _PREDECESSORS_MAX: Final = 4
 _REGISTERING: Final = (
     FrameKind.OBSERVE,
@@ -40,7 +40,7 @@ _ASKING: Final = (FrameKind.POST, FrameKind.ASK, FrameKind.LIST, FrameKind.AMEND
 
 
 class Renewal:
-    """The remaining steps until a new connection is equivalent to the last one."""
+    """The steps that make a new connection equivalent to the last one."""
 
     def __init__(self, link: Link, interruption: Interruption) -> None:
         self._outbox = Outbox()
@@ -78,7 +78,7 @@ class Renewal:
             link.transport.write(self._outbox)
 
     def note_reply(self, serial: int) -> None:
-        """Handles an answer of the bus. The answer to the last frame completes the renewal."""
+        """Handles an answer of the bus. The last awaited answer completes the renewal."""
         self.successions.discard(serial)
         if not self.successions and not self.done.done():
             self.done.set_result(None)
@@ -93,8 +93,8 @@ class Interruption:
     """The state between two connections."""
 
     def __init__(self, last_serial: int, cause: TribuneError) -> None:
-        #: The last serial before the connection was lost. Later registrations are in the outbox,
-        #: and not renewed.
+        #: The last serial before the connection was lost. Registrations with later serials are in
+        #: the outbox, and are not renewed.
         self.last_serial = last_serial
         self.cause = cause
         #: Lost connections, and the number of notifications that each received.
@@ -149,7 +149,7 @@ class Interruption:
             self.is_loss_known = False
 
     def close(self, link: Link) -> None:
-        """Closes the link: from now on, only posts wait for a bus."""
+        """Closes the link. From now on, only posts wait for a bus."""
         self.is_closing = True
         link.outbox.sift(lambda sent, frame, _: frame if sent.kind == FrameKind.POST else None)
         if not link.outbox:
@@ -179,7 +179,7 @@ class Interruption:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # The next bus reports these losses again, among those of this connection.
+        # The next bus reports these losses again, among the losses of this connection.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)

@@ -34,7 +34,7 @@ class Request:
 
     def __init__(self, future: asyncio.Future[Any], deadline: int | None, since: float) -> None:
         self.future = future
-        #: In milliseconds; 0 for the bus's default, None for no deadline.
+        #: The deadline in milliseconds; 0 for the bus's default, None for no deadline.
         self.deadline = deadline
         self.since = since
         self.timer: asyncio.TimerHandle | None = None
@@ -46,7 +46,7 @@ class Request:
         self.action: ActionTerm | None = None
 
     def add(self, entry: _wire.Entry, length: int) -> None:
-        """Adds an item of a list, which came in a frame of that length.
+        """Adds an item of a list. `length` is the length of the frame with the item.
 
         Raises `TribuneError` if the list is too long.
         """

@@ -19,12 +19,11 @@ class Room:
     The limit is the number of received notifications, plus the room of the fullest stream. It never
     falls.
 
-    If all readers go on reading, the bus never stops for good. Suppose that it has sent
-    notifications up to the limit. If the limit was not raised after that batch, some streams had
-    room for less than a quarter of the least limit of a stream. Each of them was more than half
-    full, so its reader will reach exactly half. When the last reader does so, every stream has room
-    for at least one item, and the limit is raised at once. A stream that is half full at most, but
-    has too many bytes, raises the limit when it has few enough.
+    If all readers go on reading, the bus never stops for good. A reader raises the limit when its
+    stream gets down to exactly half of its items, or to the high mark of bytes. Suppose that the
+    bus has sent notifications up to the limit, and that this batch has not raised the limit. Then
+    some streams are more than half full, or have too many bytes. When the last of these streams has
+    got down to half and to the high mark, every stream has room, and the limit is raised.
     """
 
     def __init__(self, link: Link) -> None:
@@ -46,18 +45,18 @@ class Room:
             self._least = min(self._least, stream.limit)
 
     def remove(self, stream: Stream[Any]) -> None:
-        """Removes a stream that has ended. Does nothing if it is not known."""
+        """Removes a stream that has ended. Does nothing if the stream is not known."""
         if stream in self._streams:
             del self._streams[stream]
             self.give()
 
     def give(self, step: int = 1) -> None:
-        """Raises the limit, if it grows by `step` at least, and the connection is open."""
+        """Raises the limit if the connection is open, and the limit grows by at least `step`."""
         if self._link.is_open and (frame := self._raised(step)):
             self._link.send_ahead(frame)
 
     def note_batch(self) -> None:
-        """Handles the end of a batch of frames. Raises the limit if that is worth a frame."""
+        """Handles the end of a batch of frames. Raises the limit if it grows enough."""
         step = max(self._least // 4, 1)
         if self._link.receiver.received + self._least - self._known >= step:
             self.give(step)

@@ -18,7 +18,7 @@ _Item = TypeVar("_Item")
 
 # The bus accepts no higher limit.
 _LIMIT_MAX: Final = (1 << 31) - 1
-# Above this, in bytes of payload, a stream has no room.
+# The payload in bytes above which a stream has no room.
 _HIGH_MARK: Final = 32 << 20
 _BYTES_MAX: Final = 64 << 20
 
@@ -29,15 +29,15 @@ class Stream(Generic[_Item]):
     The link drops nothing, because the bus sends only as much as the readers have room for
     (`Room`). A stream without a `room` does not limit the bus.
 
-    A reader removes an item only in the step that returns it. So if a reader is cancelled while it
-    waits, no item is lost.
+    A reader removes an item only in the step that returns the item. So if a reader is cancelled
+    while it waits, no item is lost.
     """
 
     def __init__(self, limit: int, room: Room | None = None) -> None:
         self.limit = min(max(limit, 1), _LIMIT_MAX)
         self._room = room
         self._items: deque[tuple[_Item | Lost | Interrupted, int]] = deque()
-        # The items behind the position that is reserved for a report of losses.
+        # The items behind the position that is reserved for a report of losses; None without one.
         self._behind: deque[tuple[_Item | Lost | Interrupted, int]] | None = None
         self._bytes = 0
         self._has_ended = False

@@ -28,7 +28,7 @@ class _Scope(Generic[_Term]):
         self._was_left = False
 
     def __del__(self) -> None:
-        # Such a hold vetoes nothing. Python warns similarly of a coroutine that is never awaited.
+        # A hold that was never entered vetoes nothing. Python warns of coroutines in the same way.
         if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
@@ -59,17 +59,17 @@ class _Scope(Generic[_Term]):
 class Hold(_Scope[HoldTerm]):
     """A standing veto; see `Bus.hold`. Use it with ``async with``, or with `take` and `release`.
 
-    If the connection ended meanwhile, and with it the hold, leaving ``async with`` raises
+    If the connection has ended meanwhile, so has the hold. Leaving ``async with`` then raises
     `TribuneError` with `CONNECTION_LOST`.
 
-    Once the hold is taken, it stays, and keeps the connection open, even if the program drops this
-    object and the `Bus`.
+    Once the hold is taken, it stays in force, and keeps the connection open, even if the program
+    drops this object and the `Bus`.
 
     After an interruption, this object takes the hold again. A bus that was restarted with its state
-    has kept it until then. A bus that was restarted without its state vetoes nothing until this
-    process has connected and taken the hold again, usually some milliseconds later. If the veto
-    must be certain during that time too, configure a required delegate (``RequireDelegate=``): its
-    absence is a veto.
+    has kept the hold until then. A bus that was restarted without its state vetoes nothing until
+    this process has connected and taken the hold again, usually some milliseconds later. If the
+    veto must be certain during that time too, configure a required delegate (``RequireDelegate=``).
+    Its absence is a veto.
     """
 
     @property
@@ -85,9 +85,9 @@ class Hold(_Scope[HoldTerm]):
     async def settled(self) -> bool:
         """Waits for the end of the actions that had begun before the hold.
 
-        Returns True at once if there are none, and False if the hold has ended. A bus that was
-        restarted without its state learns of an action when its owner has reconnected, up to 5 s
-        later.
+        Returns True at once if there are no such actions, and False if the hold has ended. A bus
+        that was restarted without its state learns of an action when the owner has reconnected, up
+        to 5 s later.
         """
         return await self._term.settled()
 
@@ -99,10 +99,10 @@ class Hold(_Scope[HoldTerm]):
     async def update(self, why: str) -> None:
         """Changes the reason in verdicts and lists, such as *backup at 40 %*.
 
-        Observers of ``tribune.hold.didChange`` learn of the change. It does not wake tasks that
-        wait for the end of the hold. Raises `TribuneError`: `REFUSED` if the reason is blank,
-        `NOT_FOUND` if the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`, after which the
-        hold may have either reason.
+        Observers of ``tribune.hold.didChange`` learn of the change. The change does not wake tasks
+        that wait for the end of the hold. Raises `TribuneError`: `REFUSED` if the reason is blank,
+        `NOT_FOUND` if the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`. After the last
+        one, the hold may have either reason.
         """
         if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
@@ -113,8 +113,8 @@ class Hold(_Scope[HoldTerm]):
     async def release(self) -> None:
         """Ends the hold. Does nothing if it was released, or has expired.
 
-        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`, after
-        which the hold has ended too.
+        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`. The
+        hold has ended in this case, too.
         """
         await self._finish()
 
@@ -165,8 +165,8 @@ class Action:
     async def end(self) -> None:
         """Tells the bus that the action has ended, done or failed. A second call has no effect.
 
-        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`, after
-        which the action has ended too.
+        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`. The
+        action has ended in this case, too.
         """
         try:
             await self._link.take_back(self._term)
@@ -181,7 +181,7 @@ class Action:
 
 
 class Begun(NamedTuple):
-    """A verdict, and the action that has begun with it; see `Bus.begin`. True if the verdict is."""
+    """A verdict, and the action that has begun with it. True if the verdict allows the action."""
 
     verdict: Verdict
     action: Action | None

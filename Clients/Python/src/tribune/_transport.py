@@ -95,7 +95,7 @@ def open_socket(address: Address) -> socket.socket:
 class Transport:
     """Reads and writes one connection.
 
-    Its memory grows with the received bytes, not with the announced length of a frame.
+    Its memory grows with the bytes that arrive, not with the length that a frame announces.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Transport:
         try:
             written = outbox.write(self._socket)
         except ConnectionError:
-            # The reason is in the bus's last frames, which are still unread.
+            # The bus has closed the connection. Its last frames, still unread, have the reason.
             self._may_write = False
             return
         except OSError as error:
@@ -185,8 +185,8 @@ class Transport:
                 received.frombytes(content[: len(content) // 4 * 4])
                 self._descriptors.extend(received)
         if flags & socket.MSG_CTRUNC:
-            # The kernel has dropped a descriptor, because this process is at its limit. A frame has
-            # at most one.
+            # The kernel has dropped a descriptor, because this process is at its limit of open
+            # files. A frame has at most one descriptor.
             self._descriptors.append(None)
         if not data:
             self._end()
@@ -205,7 +205,7 @@ class Transport:
         except TribuneError as error:
             self._break(error)
         except BaseException:
-            # The bytes behind this frame would be misread.
+            # After this failure, the bytes behind the frame would be misread.
             self._break(violation("a frame of the bus could not be handled"))
             raise
 

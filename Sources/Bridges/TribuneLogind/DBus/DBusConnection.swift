@@ -13,7 +13,7 @@ nonisolated struct DBusMethod: Sendable {
 }
 
 struct DBusMessage {
-  /// Nil if the values exceed the limit.
+  /// Nil if the values exceed the limits of `DBusReader`.
   var values: [DBusValue]?
   /// The sender's unique name, or `org.freedesktop.DBus`.
   var sender: String
@@ -51,7 +51,7 @@ struct DBusMessage {
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var closed: ((Errno) -> Void)?
 
-  /// `closed` runs once, after all pending calls have failed.
+  /// When the connection ends, `closed` runs once, after all pending calls have failed.
   convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
@@ -100,14 +100,13 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// Copies the bus's descriptor for a Dispatch source. Dispatch uses the copy until the source's cancellation is
-  /// complete, while sd-bus may close its own descriptor earlier.
+  /// Copies the descriptor, because sd-bus may close the original while Dispatch still needs a descriptor.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
 
   private func process() {
-    // A reply's or signal's handler may call `process` again.
+    // The handler of a reply or signal may call `process` again.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -252,8 +251,9 @@ struct DBusMessage {
     isolated deinit { unsafe sd_bus_slot_unref(slot) }
   }
 
-  /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle` must not
-  /// block. `handle` can also get signals of other senders, which arrive by another rule; see `DBusSignals`.
+  /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
+  /// must not block. If another rule asks D-Bus for the same signal of another sender, `handle` gets that
+  /// signal, too. So `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
@@ -266,7 +266,7 @@ struct DBusMessage {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    // Any process can send this connection a directed signal, which ignores the match rules.
+    // A signal that is addressed to this connection bypasses the match rules, so this code ignores it.
     if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }

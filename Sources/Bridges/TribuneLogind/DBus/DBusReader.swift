@@ -11,7 +11,7 @@ import TribuneSystem
     var length: Int
 
     static let reply = Limit(count: 1_000_000, length: 16 << 20)
-    /// The limit for signals, which any process can send.
+    /// The limit for signals is lower, because any process can send signals.
     static let signal = Limit(count: 1_000, length: 64 << 10)
   }
 

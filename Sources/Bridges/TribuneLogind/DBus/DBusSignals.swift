@@ -2,20 +2,20 @@
 
 import TribuneSystem
 
-/// The signals of one D-Bus service. Any process can send any signal, and a signal names its sender only by a unique
-/// name. So this type tracks which connection owns the service's name.
+/// The signals of one D-Bus service. Any process can send any signal, and a signal has only the unique name
+/// of its sender. So this type tracks which connection owns the service's name.
 final class DBusSignals {
   private static let driver = "org.freedesktop.DBus"
 
   private let bus: DBusConnection
   private let service: String
-  /// The owner's unique name; empty if the service does not run.
+  /// The unique name of the service's connection; empty if the service does not run.
   private(set) var owner = ""
   private var newsCount = 0
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: called at each change, and at the start if the service runs.
+  /// - Parameter ownerChanged: called when the service starts or ends, and once if the service already runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {
@@ -41,7 +41,7 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, service)
-      // If a signal named an owner during this call, the signal is at least as new as the reply.
+      // If a signal named an owner during the call, the reply may be outdated.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
       // The service does not run yet, so it has no owner.

@@ -6,7 +6,7 @@ import TribuneSystem
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// The bridge watches these folders, because logind signals only the first lock of a kind, and the end of the last.
+  /// The bridge watches these folders, because logind's signals do not report every change of locks.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -47,7 +47,7 @@ struct LogindProxy {
     var time: UInt64
   }
 
-  /// The shutdown that is scheduled or in progress; nil without one.
+  /// The shutdown that is scheduled or in progress; nil if there is none.
   func scheduledShutdown() async throws(DBusError) -> Schedule? {
     guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
       case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
@@ -62,7 +62,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// True if `block` locks bind root. They do since systemd 257, which also added `block-weak`.
+  /// True if `block` locks stop root, too. They do since systemd 257, which also added `block-weak`.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")

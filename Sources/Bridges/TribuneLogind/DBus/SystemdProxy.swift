@@ -27,7 +27,7 @@ struct SystemdProxy {
     return masked
   }
 
-  /// True if the file of one of the units has changed or gone since systemd loaded it.
+  /// True if the file of any of the units has changed or vanished since systemd loaded the unit.
   func needReload(_ units: Set<String>) async throws(DBusError) -> Bool {
     for unit in units where try await property("NeedDaemonReload", ofUnit: unit) == .bool(true) {
       return true
@@ -47,7 +47,7 @@ struct SystemdProxy {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// The unit's current job, such as `restart`; empty without one.
+  /// The unit's current job, such as `restart`; empty if the unit has none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), unit).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,

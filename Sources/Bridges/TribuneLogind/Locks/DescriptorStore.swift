@@ -4,8 +4,8 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process. Without a service
-/// manager, calls have no effect.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which outlives this process. Without a
+/// service manager, calls have no effect.
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 
@@ -17,7 +17,7 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // Without FDPOLL=0, the manager would drop a lock when logind restarts.
+    // Without FDPOLL=0, the service manager would drop a lock when logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to enforce the vetoes: by a logind lock, which gives the reasons, and by masked targets, which bind everybody
-/// and all ways to start an action. logind has one lock for reboot and power-off, and one for all kinds of sleep. If
-/// only some of a lock's actions are vetoed, the bridge takes a lock that does not bind root.
+/// The locks and masks that enforce the vetoes. A logind lock shows the reasons of the vetoes. A masked
+/// target stops all users and all ways to start the action. logind has one lock for all kinds of shutdown,
+/// and one for all kinds of sleep. If only some of a lock's actions are vetoed and masked, the lock is weak.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
-    /// A `block-weak` lock shows who objects, but does not bind root.
+    /// A `block-weak` lock shows the reasons, but does not stop root.
     case weak
     case full
   }
@@ -16,14 +16,15 @@ nonisolated package struct Enforcement: Equatable, Sendable {
 
   /// - Parameters:
   ///   - overridden: questions that the bus allowed despite vetoes. Their targets stay unmasked.
-  ///   - masksTargets: `Enforce=`. If false, targets are masked only where a lock would stop more than what is vetoed.
-  ///   - bindsRoot: true since systemd 257; nil if the bridge has not reached logind.
+  ///   - masksTargets: `Enforce=`. If false, targets are masked only where a full lock would stop allowed
+  ///     actions.
+  ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil if logind is unreachable.
   ///   - masked: the masked targets; nil after a failure to mask.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool, bindsRoot: Bool?,
     masked: Set<String>?
   ) {
-    // If a narrower question is still vetoed, an override of a wider one does not unmask its `ownTarget`.
+    // An override unmasks all targets of its question, except the own targets of other vetoed questions.
     let others = Set(vetoed.subtracting(overridden).map(\.ownTarget))
     let free = Set(overridden.flatMap(\.targets)).subtracting(others)
     for lock in HostQuestion.Lock.allCases {
@@ -32,7 +33,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksTargets || isOverridden || isPart && bindsRoot == true { targets.formUnion(wanted) }
-      // The full lock stays until the targets are masked. If masking has failed, an override releases the lock.
+      // Until the targets are masked, the full lock stays. If masking fails, an override releases the lock.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Mirrors other programs' locks as holds on the bus.
+/// Mirrors other programs' logind locks as holds on the bus.
 final class ForeignInhibitors {
   private struct Key: Hashable {
     var question: HostQuestion
@@ -35,7 +35,7 @@ final class ForeignInhibitors {
     for key in wanted where holds[key] == nil {
       do throws(TribuneError) {
         let hold = try await Self.hold(key, on: bus)
-        // A hold of a lost connection has ended with it, so it is not kept.
+        // If the connection was lost in the meantime, the new hold has ended, too.
         if connections == connectionCount { holds[key] = hold }
       } catch {
         failure = error
@@ -48,7 +48,7 @@ final class ForeignInhibitors {
     var wanted: Set<Key> = []
     for question in HostQuestion.allCases {
       let others = inhibitors.filter { $0.questions.contains(question) }
-        // The order of logind's list is unspecified, and may change.
+        // The order of logind's list may change. Sorting makes the choice of `inhibitorsMax` locks stable.
         .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
       for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)

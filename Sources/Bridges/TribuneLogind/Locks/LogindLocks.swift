@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own logind locks, which block or delay. The service manager stores copies, so the locks outlive the
-/// process. The next process takes its own locks before it drops these copies.
+/// This program's own `block` and `delay` locks in logind. The service manager stores copies of the locks,
+/// which outlive the process. The next process takes its own locks before it drops the inherited ones.
 final class LogindLocks {
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
@@ -32,7 +32,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the inherited locks. logind lists a dropped lock for another moment.
+  /// The earlier processes that took the inherited locks. A dropped lock stays in logind's list for a moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -40,7 +40,7 @@ final class LogindLocks {
     formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
   }
 
-  /// The process in a stored name, `block-shutdown.PID.N`. logind lists the lock under this process.
+  /// The process id in a stored name, `block-shutdown.PID.N`. logind lists the lock under this process id.
   private static func process(inName name: String) -> UInt32? {
     let parts = name.split(separator: ".")
     return parts.count == 3 ? UInt32(parts[1]) : nil
@@ -48,7 +48,7 @@ final class LogindLocks {
 
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Takes the new lock, then releases the old one. A weak lock does not bind root. Returns true if the lock changed.
+  /// Takes the new lock, then releases the old one. Returns true if the lock changed.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
@@ -80,7 +80,7 @@ final class LogindLocks {
     return held[.block(lock)] != nil
   }
 
-  /// Drops the inherited locks. The caller must have taken this process's own locks, or know that none is needed.
+  /// Drops the inherited `block` locks. The caller must have taken its own locks, or know that it needs none.
   func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
 
   private func dropFormer(_ kind: Kind) {
@@ -111,7 +111,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // This is the last copy of the lock's descriptor, so the lock ends.
+    // The lock ends after both copies of its descriptor are closed: this one and the stored one.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

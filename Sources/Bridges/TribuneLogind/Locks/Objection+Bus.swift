@@ -3,7 +3,7 @@
 import Tribune
 
 extension Objection {
-  /// The holds and missing required delegates, except this program's own holds.
+  /// The objections of holds and of missing required delegates. Omits this program's own holds.
   static func all(in explanation: Explanation, own: String) -> [Objection] {
     explanation.holds.filter { $0.connection != own }.map { Objection($0) }
       + explanation.missing.map { Objection(missing: $0) }
@@ -21,8 +21,8 @@ extension Objection {
     return vetoes.isEmpty ? [Objection(who: "the bus", why: "nobody allowed it")] : vetoes
   }
 
-  /// The outcomes that veto. A verdict does not show whether a failure is a veto, so failures count only without other
-  /// vetoes.
+  /// The outcomes that veto. A verdict does not show whether a failure was a veto. So failures count only if
+  /// the verdict has no explicit veto.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

@@ -3,13 +3,12 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks targets until the next boot, by links to /dev/null in a folder that takes precedence over units in /etc. Only
-/// Tribune masks there. So even after a SIGKILL, the next process knows these masks, and leaves an administrator's own
-/// masks alone.
+/// Masks targets until the next boot, by links to /dev/null in a folder that takes precedence over /etc. Only
+/// Tribune makes masks there, so the next process can recognize them, even after a SIGKILL.
 final class TargetMask {
   enum Change {
     case none
-    /// The masks are known now. They were already there.
+    /// The masks existed already, and systemd has confirmed them.
     case confirmed
     case made
   }
@@ -17,7 +16,7 @@ final class TargetMask {
   private static let folder = "/run/systemd/system.control"
   private static let null = Array("/dev/null".utf8)
 
-  /// The targets with a link.
+  /// The targets with a link to /dev/null in `folder`.
   private(set) var linked: Set<String>
   /// The targets of the last update; nil if the masks are unknown, for example after a failure.
   private(set) var applied: Set<String>?
@@ -35,7 +34,7 @@ final class TargetMask {
   }
 
   func update(_ targets: Set<String>) async throws(DBusError) -> Change {
-    // Somebody else may have removed the links.
+    // Another program may have removed the links.
     guard targets != applied || !targets.allSatisfy(Self.isLink) else { return .none }
     let isFirst = applied == nil
     linked = Self.links
@@ -52,8 +51,8 @@ final class TargetMask {
     return linked == before ? .confirmed : .made
   }
 
-  /// Unmasks all targets after the service has stopped, unless systemd restarts it or the host goes down. `service` is
-  /// nil if this process is not part of a service.
+  /// Unmasks all targets after the service has stopped, unless systemd restarts the service or the host goes
+  /// down. `service` is nil if this process is not part of a service.
   func end(after service: String?) async throws(DBusError) {
     guard !linked.isEmpty else { return }
     if let service {
@@ -63,9 +62,7 @@ final class TargetMask {
     _ = try await update([])
   }
 
-  /// Makes the missing links before it removes others.
-  ///
-  /// - Returns: the first failure.
+  /// Makes missing links, then removes superfluous ones. Returns the first failure.
   private func link(_ targets: Set<String>) -> Errno? {
     var failure: Errno?
     func attempt(_ step: () throws(Errno) -> Void) {
@@ -86,7 +83,7 @@ final class TargetMask {
     let manager = SystemdProxy(try Self.connect())
     let masked = try await manager.masked(among: HostQuestion.allTargets)
     var missing = targets.subtracting(masked)
-    // An earlier process may have died before its reload.
+    // An earlier process may have died after it had changed the links, but before the reload.
     let isStale = isFirst ? try await manager.needReload(masked.subtracting(targets)) : false
     if isChange || isStale || !missing.isSubset(of: unmaskable) {
       try await manager.reload()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits one rule's signals per second and its posts in flight.
+/// Limits how many signals of one rule the bridge posts in a second, and how many posts are in flight.
 nonisolated package struct SignalBudget {
   package static let perSecond = 20
   package static let waitingMax = 100
@@ -12,8 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Admits or drops a signal. Returns the number of signals dropped since the last admitted one; nil if this one is
-  /// dropped. The caller must call `finish()` after the post of each admitted signal.
+  /// Decides whether to post a signal. Returns nil if the caller must drop it. Otherwise, returns the number
+  /// of signals dropped since the last admitted one. The caller then calls `finish()` after the post.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {

@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// A section of signals.conf.
+/// A `[Signal]` section of signals.conf.
 nonisolated package struct SignalRule: Equatable, Sendable {
   package var interface: String
   package var member: String
-  /// Signals of other senders are ignored, because any process can send any signal.
+  /// The bridge ignores signals of other senders, because any process can send any signal.
   package var sender: String
   package var path: String?
   package var post: String?
@@ -42,7 +42,7 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     }
   }
 
-  /// True if the text is safe in quotes in a match rule.
+  /// True if a D-Bus match rule can contain the text in quotes.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy {

@@ -5,9 +5,9 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Announces transitions as actions under way, and waits until the observers are ready.
+/// Announces transitions (a shutdown or sleep) on the bus, and waits until the observers are ready.
 final class HostTransitions {
-  /// The end of logind's delay, which is kept for this program's own work.
+  /// The part of logind's delay that this program needs for its own work.
   private static let margin = Duration.milliseconds(250)
 
   private var announced: [HostQuestion.Lock: String] = [:]
@@ -19,7 +19,7 @@ final class HostTransitions {
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
-      // logind does not say how the host will sleep, so all kinds of sleep are announced.
+      // logind does not say which kind of sleep follows, so the actions of all kinds begin.
       let questions = lock == .sleep ? lock.questions : try await Self.questions(at: logind)
       let event = lock == .sleep ? "Suspend" : questions.contains(.reboot) ? "Reboot" : "PowerOff"
       announced[lock] = event
@@ -31,7 +31,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // The bus may hang, so the wait is limited.
+      // The bus may hang, so this timer limits the wait.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -60,7 +60,7 @@ final class HostTransitions {
     await Self.post(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)", on: bus)
   }
 
-  /// Posts that the host runs on.
+  /// Posts a notification that the host continues to run.
   static func post(_ name: String, on bus: Connection) async {
     do throws(TribuneError) {
       try await bus.postAcknowledged(name)
@@ -69,7 +69,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind has a schedule even for an immediate transition (tested with systemd 252 and 257).
+  /// logind has a schedule even for an immediate shutdown (tested with systemd 252 and 257).
   private static func questions(at logind: LogindProxy) async throws(DBusError) -> [HostQuestion] {
     let questions = HostQuestion.before(action: try await logind.scheduledShutdown()?.action ?? "")
     return questions.isEmpty ? [.powerOff] : questions

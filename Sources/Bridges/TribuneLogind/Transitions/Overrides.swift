@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus allowed despite vetoes. Each remains until its action fails or its time is over.
+/// The questions that the bus allowed despite vetoes. Each one stays until its action fails or `span` ends.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   static let time = Duration.seconds(120)

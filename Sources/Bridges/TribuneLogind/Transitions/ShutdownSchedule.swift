@@ -5,8 +5,8 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Cancels a scheduled shutdown on a veto. Asks the bus at once, a minute before the shutdown, and when the verdict may
-/// have changed.
+/// Cancels a scheduled shutdown if the bus vetoes it. Asks the bus when logind has a new schedule, a minute
+/// before the shutdown, and when the verdict may have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
@@ -16,14 +16,14 @@ final class ShutdownSchedule {
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
-  /// True once the bus has allowed the current shutdown, for which delegates may have prepared.
+  /// True once the bus has allowed the current shutdown. Delegates may then have prepared for it.
   private var isAllowed = false
   private var asking: Task<Void, Never>?
   private var reason: AsyncStream<Void>.Continuation?
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: true if the question need not be asked.
+  /// - Parameter isOverridden: returns true if the bus need not be asked this question.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
@@ -36,7 +36,7 @@ final class ShutdownSchedule {
       let isReboot = HostQuestion.before(action: cancelled.action).contains(.reboot)
       await HostTransitions.post((isReboot ? HostQuestion.reboot : .powerOff).failure, on: bus)
     }
-    // A shutdown in progress has the time 0, or a past one.
+    // A shutdown in progress has the time 0, or a time in the past.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
     else { return }
@@ -50,8 +50,8 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again after the current verdict. If this type did not wait, one delegate could postpone another's verdict for
-  /// ever.
+  /// Asks again, but only after the current verdict. If each change restarted the question, one delegate
+  /// could postpone another's verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }

@@ -16,10 +16,9 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case roster = "Tribune-Roster"
     /// In a message of a bucket, this header shows that the key was deleted.
     case operation = "KV-Operation"
-    /// The expected last revision of the subject; 0 for none. JetStream rejects the message if the last revision
-    /// differs.
+    /// If the last revision of the subject is another one (0 for none), JetStream rejects the message.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
-    /// JetStream drops a message with the id of a recent one.
+    /// JetStream drops a message if a recent one had the same id.
     case messageID = "Nats-Msg-Id"
     /// The expected stream. JetStream rejects the message if another stream would store it.
     case expectedStream = "Nats-Expected-Stream"

@@ -6,7 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// Identifies one process of a gateway.
+/// A random identifier, such as that of a gateway process.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -29,9 +29,9 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// Counts the instance's exports, from 1.
+  /// The number among all exports of the gateway process, from 1.
   var sequence: UInt64
-  /// Counts the instance's exports of this name, from 1.
+  /// The number among the exports of this name, from 1.
   var count: UInt64
 }
 
@@ -91,7 +91,7 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // If the value is invalid, this is a real question, because a delegate may do less for a dry run.
+    // An invalid value counts as a real question, because a delegate may do less for a dry run.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 
@@ -107,7 +107,7 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// A host's reply to a question. A value is in the message's payload.
+/// The headers of a host's reply to a question. The payload has the value, if any.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
   case progress(timeout: Duration, status: String)
   case approve

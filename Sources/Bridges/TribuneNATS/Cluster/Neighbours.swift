@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hosts that announce themselves. The gateway also asks silent hosts of the roster.
+/// The hosts whose gateways have announced themselves recently.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
   static let silenceMax = Duration.seconds(10)
@@ -14,7 +14,7 @@ nonisolated struct Neighbours {
 
   private var all: [String: Neighbour] = [:]
 
-  /// Remembers every host of the roster, and others up to `hostsMax`.
+  /// Remembers every host of the roster, and other hosts up to `hostsMax`.
   mutating func remember(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant

@@ -3,9 +3,10 @@
 import Tribune
 import TribuneJSON
 
-/// A process of another host, as its gateway describes it. The description is unverified, so no decision uses it.
+/// A process on another host, as that host's gateway describes it. This host cannot verify the description,
+/// so decisions do not use it.
 nonisolated struct RemotePeer: Equatable, Sendable {
-  /// The longest name of a unit, in bytes (systemd.unit(5)).
+  /// The limit of each text: the longest name of a unit, in bytes (systemd.unit(5)).
   private static let textMax = 255
   private static let headerMax = 4 * 3 * textMax
 

@@ -8,8 +8,7 @@ nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
-  /// The errors of a revision conflict. 10164, which libnats does not name, means that another write is undecided among
-  /// the replicas.
+  /// JetStream's codes for a revision conflict. 10164: the replicas have not yet decided on another write.
   static let conflicts: Set = [10_071, 10_164]
   private static let whyMax = 256
 
@@ -31,7 +30,8 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// The tokens at the end of reply subjects. Each process has its own, because a reply may be for an earlier process.
+/// The tokens at the end of the reply subjects for JetStream. Each process has its own tokens, because a late
+/// reply may be for an earlier process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

@@ -48,11 +48,11 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// A subject for tests, which no host handles.
+  /// A reply subject of `other` that all hosts ignore. With it, a gateway tests NATS's permissions.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// True if the subject is one of this host's replies to `other`. The asker chooses the reply subject, and must not
-  /// make this host publish elsewhere.
+  /// True if the subject is for this host's replies to `other`. The asker chooses the reply subject, and must
+  /// not make this host publish elsewhere.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -65,7 +65,7 @@ nonisolated struct Subjects: Equatable, Sendable {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// True if NATS refused the subscription to replies, without which vetoes would be lost.
+  /// True if NATS refused the subscription to replies. Without this subscription, vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }

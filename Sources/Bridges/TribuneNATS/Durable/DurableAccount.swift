@@ -4,12 +4,12 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. The account uses
-/// the numbers of the sending instance, whose notifications arrive in order. The stream's own numbers are unsuitable:
-/// after a SIGKILL, a NATS server may reuse them.
+/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. The
+/// record uses the numbers of the sending gateway process, whose notifications arrive in order. The stream's
+/// own numbers are unsuitable: after a SIGKILL, a NATS server may reuse them.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// The limit for one host.
+  /// The limit for each host.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
   private static let forgotten = "forgotten"
@@ -36,14 +36,14 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   var position: Position?
   /// In the order in which their first messages arrived.
   private var origins: [Origin] = []
-  /// True once a host was forgotten. After that, an unknown host may be a forgotten one.
+  /// True once the account has forgotten a host. Since then, an unknown host may be a forgotten one.
   private var hasForgotten = false
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// Returns the number of the first message to read. An unknown stream is read from its start.
+  /// Returns the number of the first message to read. The gateway reads an unknown stream from its start.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

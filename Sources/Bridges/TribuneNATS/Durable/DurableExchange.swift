@@ -5,10 +5,9 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Exchanges durable notifications through JetStream: at least once, in order. This type also checks the stream and the
-/// consumer periodically.
+/// Exchanges durable notifications with other hosts through JetStream, at least once and in order.
 final class DurableExchange {
-  /// How often the stream is checked, because an administrator may remove it.
+  /// The time between checks of the stream, which an administrator may remove.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -42,7 +41,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// Why durable notifications do not work, if the link is not the cause; nil if they work.
+  /// Why durable notifications do not work, apart from a lost link to NATS; nil if they work.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -101,7 +100,7 @@ final class DurableExchange {
     }
   }
 
-  /// Warns if this host has a consumer that it does not need, because the stream retains messages for that consumer.
+  /// Warns if this host has a consumer but needs none. The stream keeps messages for such a consumer.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

@@ -3,17 +3,18 @@
 import Tribune
 import TribuneWire
 
-/// Stores durable exports one at a time. Each waits for JetStream's confirmation, so a message that is sent again
-/// cannot overtake another. Further notifications wait in the bus's queue, which is bounded and counts its drops.
+/// Stores durable notifications in JetStream, one at a time. Each one waits until JetStream has confirmed the
+/// previous one, so a repeated message cannot overtake another. Further notifications wait in the bus's
+/// queue, which is bounded and counts the notifications that it drops.
 final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Receives the reason of a final failure; nil once the message is stored.
+    /// Returns the reason of a final failure to `store`, or nil once the message is stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 
-  /// JetStream's error code for a message above the limit.
+  /// JetStream's error code for a message that is too long for the stream.
   private static let tooLong = 10_054
   private static let answerMax = Duration.seconds(5)
   static let refusalPause = Duration.seconds(1)
@@ -25,7 +26,7 @@ final class DurableExport {
   private let posts: PostExchange
   private let refusalChanged: () -> Void
 
-  /// A new counter replaces this one after each gap of unknown size.
+  /// After each gap of unknown size, a new counter replaces this one.
   private var counter = ExportCounter()
   private var unstored: Unstored?
   private let tokens = StoreTokens(.durable)

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts the messages of the durable stream one at a time, and acknowledges each.
+/// Posts the messages of the durable stream on the bus one at a time, and acknowledges each one.
 final class DurableImport {
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -42,7 +42,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// A new consumer starts after this account. Without an account, it starts with new messages.
+  /// A new consumer starts after this account's last message, or with new messages if this is nil.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +50,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the senders' numbers show any loss.
+      // In the same stream, gaps in the senders' numbers show any loss.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -59,7 +59,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // The current post must end, and losses must be announced, before the file is written.
+      // Before the account is written, the current post must end, and losses must be announced.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -67,7 +67,7 @@ final class DurableImport {
     isImporting = true
   }
 
-  /// Tells JetStream that the message is still being handled, so JetStream does not deliver it again.
+  /// Tells JetStream that this host still handles the message. Otherwise, JetStream would deliver it again.
   func keepWaiting() {
     if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
   }
@@ -79,7 +79,8 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // JetStream would deliver an unusable message again and again until it is acknowledged, and block later ones.
+    // Acknowledges even an unusable message. Otherwise, JetStream would deliver it again and again, and hold
+    // back later messages.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -103,7 +104,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// Returns when the losses are announced. The message is acknowledged only then.
+  /// Returns once the losses are announced. The caller acknowledges the message only then.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -111,7 +112,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: the message's place in the stream that existed on its arrival.
+  /// - Parameter position: the message's place in its stream, which may not exist any more.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -131,8 +132,8 @@ final class DurableImport {
     }
   }
 
-  /// Posts a notification, and waits while the bus is absent. A refused notification is lost, because later ones must
-  /// not wait for a change of the policy.
+  /// Posts a notification, and waits while the bus is absent. A refused notification is lost, because later
+  /// ones must not wait for a change of the policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -157,11 +158,11 @@ final class DurableImport {
 
 /// Decides whether to retry a failed post.
 nonisolated struct PostRetries: Sendable {
-  /// After these errors, the notification may have been posted.
+  /// After these errors, the gateway posts again, although the notification may have arrived.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// After this time, the gateway gives up a post that exceeds a limit, because later notifications wait for it.
+  /// After this time, the gateway gives up a post that exceeds a limit, because later posts must wait.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?

@@ -5,15 +5,15 @@ import TribuneWire
 
 /// The durable stream in JetStream, and this host's consumer. Each call blocks.
 ///
-/// A consumer has one unacknowledged message at most, so redelivery keeps the order. When the stream is half full or
-/// refuses a message, the messages that all consumers have acknowledged are removed. JetStream itself could remove each
-/// of them at once, but NATS 2.9 then loses other messages after a SIGKILL.
+/// A consumer has one unacknowledged message at most, so redelivery keeps the order. If the stream is half
+/// full or refuses a message, this type removes the messages that all consumers have acknowledged. JetStream
+/// itself could remove acknowledged messages, but NATS 2.9 then loses other messages after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// If some messages could not be removed, the consumer that retains most of the stream.
+    /// The consumer that has acknowledged least, if a purge had to keep messages for it.
     var slowest: String?
     var consumer: Consumer?
   }
@@ -39,8 +39,8 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// Makes the stream and the consumer if they are missing. A new consumer starts after `account`; if that is nil, with
-  /// new messages.
+  /// Makes the stream and the consumer if they are missing. A new consumer starts after the last message of
+  /// `account`. If `account` is nil, the consumer starts with new messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -100,7 +100,7 @@ import TribuneWire
   }
 
   /// Removes the messages that all consumers have acknowledged. Returns the slowest consumer; nil if all are
-  /// up to date.
+  /// up to date, or if the list of consumers is incomplete.
   private func purge(_ state: jsStreamState) throws(NATSError) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
     let status = unsafe js_Consumers(&made, context.pointer, stream.name, nil, nil)
@@ -110,7 +110,7 @@ import TribuneWire
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
-    // In a NATS cluster, the list may lack consumers that replied late.
+    // In a NATS cluster, the list may lack consumers that replied late, so their unread messages are unknown.
     guard count == Int(unsafe state.Consumers) else { return nil }
     var slowest: String?
     for index in 0..<count {
@@ -212,8 +212,8 @@ import TribuneWire
     return unsafe info.pointee.AckFloor.Stream
   }
 
-  /// Acknowledges the delivered message if it was removed. After a SIGKILL, NATS 2.9 may wait for ever for this
-  /// acknowledgement.
+  /// Acknowledges the delivered message if the stream no longer has it. After a SIGKILL, NATS 2.9 may
+  /// otherwise wait for this acknowledgement for ever.
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)

@@ -5,13 +5,13 @@ nonisolated struct DurableStream: Equatable, Sendable {
   /// The settings of an existing stream, which any program may have chosen.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
-    /// True if each message has a single consumer.
+    /// True if each message reaches only one consumer.
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false
-    /// True if this program created the stream. Only then may it remove messages.
+    /// True if this program created the stream. Otherwise, this program must not remove messages.
     var isOwn = false
-    /// JetStream removes older messages, even unread ones.
+    /// JetStream removes messages older than this, even unread ones.
     var ageMax: Duration?
   }
 
@@ -20,7 +20,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
   let consumer: String
   let deliverSubject: String
   let bytesMax: Int
-  /// The stream is emptied when it is half full, so a message of at most half its size fits.
+  /// When the stream is half full, the gateway purges it, so a message must fit into the other half.
   var messageMax: Int { bytesMax / 2 }
   let ageMax: Duration
   let replicas: Int

@@ -7,16 +7,15 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves the FleetLock protocol. A client takes its group's lease before a reboot, and releases it afterwards. The
-/// client gets a reply only after JetStream has confirmed the change.
+/// Serves the FleetLock protocol. A client takes its group's lease before a reboot, and releases the lease
+/// afterwards. The client gets a reply only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The time for the delegates. Together with the time for the lease, it stays below the deadline of an HTTP
-  /// connection.
+  /// This time and the time for the lease together are shorter than the deadline of an HTTP connection.
   private static let deadline = Duration.seconds(10)
   /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// Another host answers at most 64 questions of this host at a time, and not all of them are for FleetLock.
+  /// Another host answers at most 64 questions of this host at a time. FleetLock must not use all of them.
   private static let questionsMax = 16
   /// In bytes.
   private static let reasonsMax = 2_048
@@ -34,7 +33,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// Serves all passed sockets. A bad one does not stop the gateway.
+  /// Serves all sockets that systemd has passed. A bad socket does not stop the gateway.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -90,7 +89,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // Clients release their lease at each start, so a missing lease is no error.
+      // A client calls this at each start, even without a lease, so a missing lease is not an error.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"
@@ -116,7 +115,7 @@ final class FleetLock {
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
   }
 
-  /// The bus may hang, so the wait is limited.
+  /// Asks the bus. The bus may hang, so the wait ends after `answerMax`.
   private func ask(
     _ bus: Connection, _ name: String, _ request: FleetLockRequest
   ) async -> Result<Tribune.Verdict, TribuneError> {
@@ -140,15 +139,15 @@ final class FleetLock {
   }
 }
 
-/// The userInfo of the question before a FleetLock client reboots.
+/// The userInfo of the question that the gateway asks before a FleetLock client reboots.
 nonisolated enum FleetLockQuestion {
   static func userInfo(group: String, _ mark: Instance) -> UserInfo {
     UserInfo(
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// The userInfo for other hosts; nil unless this gateway asks for a FleetLock client. The mark is left out, because
-  /// other hosts could use it to ask in this host's name.
+  /// The userInfo for other hosts; nil unless this gateway asks for a FleetLock client. The result lacks the
+  /// mark: if another host knew the mark, this gateway would take that host's questions for its own.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A FleetLock client as a lease's owner. Its name contains a colon, which no host's name contains, so clients and
-/// hosts cannot release each other's leases.
+/// A FleetLock client as the owner of a lease. The owner's name contains a colon, which host names never
+/// contain. So clients and hosts cannot release each other's leases.
 nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
   /// In bytes.

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The error of a failed call. Clients log the message and count the kinds, so kinds are few.
+/// The error of a failed call. Clients log the message, and count errors by kind, so the kinds are few.
 nonisolated struct FleetLockError: Error, Equatable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"
@@ -20,10 +20,10 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// The lease has another number of slots.
+    /// The lease has owners, and another number of slots than the call needs.
     case otherSlots = "other_slots"
     case misconfigured
-    /// The bus or a delegate cannot be asked.
+    /// The gateway got no verdict from the bus.
     case noVerdict = "no_verdict"
     case unreachable
     case failed

@@ -12,7 +12,7 @@ nonisolated extension FleetLockSettings {
     [
       SettingsSection(
         "FleetLock", HTTPAccessReader.settings(of: access),
-        // An unreadable line may have been TokenFile=, so no client is served.
+        // An unreadable line may have been TokenFile=, so the gateway serves no client.
         doubt: { settings, place in settings[keyPath: access].doubt(place) },
         consequence: "no client is served"),
       SettingsSection(
@@ -26,14 +26,14 @@ nonisolated extension FleetLockSettings {
           },
           Setting("Ask") { settings, value, place throws(SettingError) in
             let group = place.subject
-            // If the value is unreadable, the question may have a veto, so no host of the group may reboot.
+            // With an invalid name, the question to ask is unknown, so hosts of the group may not reboot.
             settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
             settings[keyPath: path].groups[group]?.question = try question(value)
             settings[keyPath: path].groups[group]?.lack = nil
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // An unreadable line may have been Ask=, so the group may not reboot.
+        // An unreadable line may have been Ask=, so hosts of the group may not reboot.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "no host of the group may reboot"),

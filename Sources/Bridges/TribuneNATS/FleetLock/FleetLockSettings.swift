@@ -22,7 +22,7 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
 
   package static func lease(of group: String) -> String { "fleetlock.\(group)" }
 
-  /// The FleetLock protocol would also allow leading, trailing and repeated dots, which a lease's name cannot have.
+  /// FleetLock also allows leading, trailing and repeated dots, which the name of a lease cannot have.
   package static func isGroup(_ text: String) -> Bool {
     !text.utf8.contains(UInt8(ascii: "_")) && NameSyntax.isName(lease(of: text).utf8Bytes)
   }

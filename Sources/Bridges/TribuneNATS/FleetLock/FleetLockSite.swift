@@ -13,7 +13,7 @@ nonisolated struct FleetLockSite: Sendable {
 
   init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
 
-  /// Uses only the request's header, so it can run before the body has arrived.
+  /// Needs only the request's header, so the caller need not wait for the body.
   func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
     guard let host = request.only("host"), hosts.accepts(host) else {
       throw FleetLockError(
@@ -34,7 +34,7 @@ nonisolated struct FleetLockSite: Sendable {
     guard request.method == "POST" else {
       throw FleetLockError(.methodNotAllowed, "this is asked by POST")
     }
-    // This header excludes requests that arrive by accident.
+    // Requests that arrive by accident lack this header.
     guard request.only("fleet-lock-protocol") == "true" else {
       throw FleetLockError(.noFleetLock, "the header \"fleet-lock-protocol: true\" is missing")
     }

@@ -4,7 +4,7 @@
 nonisolated struct StoredLease: Equatable, Sendable {
   /// Nil if the lease was never stored, or was deleted.
   var bytes: [UInt8]?
-  /// Increases with each change. It is 0 before the first change.
+  /// Increases with each change; 0 before the first change.
   var revision: UInt64
 
   init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
@@ -31,9 +31,9 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only if the lease still has the
-/// revision that was read (compare-and-set). Only a confirmed write of this attempt is a success: a read may be
-/// outdated, so the host may only seem to have the lease.
+/// An attempt to change a lease: a state machine without I/O. NATS accepts a write only if the lease still
+/// has the revision that was read (compare-and-set). An acquisition succeeds only with a confirmed write of
+/// this attempt. A read does not suffice, because it may be outdated.
 nonisolated struct LeaseAttempt {
   enum Action: Equatable, Sendable {
     case read(after: Duration)
@@ -49,7 +49,7 @@ nonisolated struct LeaseAttempt {
     case failed(String)
     /// The change may have happened, or may still happen.
     case unknown(String)
-    /// The caller was cancelled.
+    /// The caller was cancelled, so the acquisition was undone.
     case undone
   }
 
@@ -63,7 +63,8 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that the write in flight expects. Once the lease has a later revision, this write cannot succeed.
+  /// The revision that a write of unknown outcome expects. Once the lease has a later revision, this write
+  /// can no longer succeed.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
@@ -100,7 +101,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // The write with the unknown outcome has removed the owner.
+      // The earlier write of unknown outcome has removed the owner.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -108,10 +109,10 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // An earlier write of this attempt stored an owner with this id. Such an owner is not an earlier acquisition.
+      // An owner that this attempt itself may have stored does not count as an earlier acquisition.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // The write may be repeated. A repetition must not release a later acquisition.
+      // The write may be repeated. The repetition must not release a later acquisition, so it names this id.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }
@@ -130,10 +131,10 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The conflicting write may be undecided. Reads then return the old value, so the pauses grow.
+        // Reads return the old value until JetStream decides on the conflicting write, so the pauses grow.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
-        // The attempt reads once more, because the cause may be over, or another host may have written.
+        // The next read confirms that the write changed nothing, or shows that others have the lease.
         rejection = error
         return .read(after: .zero)
       case .inFlight: (inFlight, wasInFlight) = (expected, true)

@@ -11,8 +11,9 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases. Changes of the same owner run one at a time. A cancelled acquisition is undone within its turn: a
-/// later undo could release a lease that the owner has acquired again with the same id.
+/// Changes leases. Changes of the same owner run one at a time. If an acquisition is cancelled, this type
+/// undoes it before the owner's next change. A later undo could release a lease that the owner has acquired
+/// again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -31,7 +32,7 @@ final class LeaseChanges {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// Returns only after the change's turn, even if the caller is cancelled.
+  /// Returns only after the change has ended, even if the caller is cancelled.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span
@@ -52,11 +53,11 @@ final class LeaseChanges {
     _ change: LeaseRecord.Change, of lease: String, until end: ContinuousClock.Instant
   ) async -> LeaseAttempt.Conclusion {
     let conclusion = await attempt(change, of: lease, until: end)
-    // If the host had the lease before this change, it keeps the lease.
+    // If the owner had the lease before this change, the owner keeps the lease.
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)
-    // This task is cancelled, so another one undoes the change.
+    // This task is cancelled, so a new task undoes the change.
     let undoing = Task { await attempt(release, of: lease, until: .now + span) }
     return switch await undoing.value {
     case .made, .absent: .undone

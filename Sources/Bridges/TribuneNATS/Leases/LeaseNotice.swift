@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Tells other gateways of a free lease, so waiting programs ask again at once. No decision depends on a notice.
+/// Tells other gateways of a free lease, so waiting programs ask at once. Decisions do not depend on notices.
 nonisolated enum LeaseNotice: Equatable, Sendable {
-  /// The former owner; nil if it is the announcing host.
+  /// `owner` is nil if the announcing host itself was the owner.
   case released(owner: String?)
   case broken(owner: String, why: String)
 

@@ -3,7 +3,7 @@
 import Dispatch
 import TribuneService
 
-/// Runs the blocking `LeaseStore` for the main actor.
+/// Runs the blocking calls of `LeaseStore` on a queue, for the main actor.
 final class LeaseQueue: LeaseStorage {
   private let publisher: Publisher
   private let current: CurrentLeaseStore

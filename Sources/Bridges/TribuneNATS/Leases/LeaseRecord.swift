@@ -32,7 +32,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// The owner was added or removed. `before` is the earlier acquisition of the same host.
+    /// The owner was added or removed. `before` is the owner's entry before this change.
     case changed(LeaseOwner, before: LeaseOwner?)
     /// Other hosts have the lease, or a running command of this host has it.
     case busy
@@ -44,7 +44,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: only called for an owner on this host.
+  /// - Parameter isRunning: only called for an earlier acquisition of the same owner.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -117,7 +117,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   var pid = 0
   /// When the process started, in ticks since boot; 0 if unknown.
   var start = 0
-  /// This and the following fields are informational.
+  /// Decisions use neither this field nor the following ones.
   var label = ""
   var uid = 0
   var unit = ""

@@ -3,9 +3,9 @@
 import CNats
 import TribuneWire
 
-/// The leases of a cluster in a JetStream bucket, compatible with `nats kv`. Each call blocks. Reads go to the stream's
-/// leader: the read function of libnats may reach a replica without the latest value.
-// Used by a single queue, which makes one call at a time.
+/// The leases of a cluster in a JetStream bucket, compatible with `nats kv`. Each call blocks. Reads go to
+/// the stream's leader, because libnats's own read function may reach an outdated replica.
+// This is safe: a single queue uses this object, and makes one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
 
@@ -18,7 +18,8 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// - Parameter wasThere: true if this process has seen the bucket before. If it is gone now, its leases are lost.
+  /// - Parameter wasThere: true if this process has seen the bucket before. If the bucket is missing now, its
+  ///   leases are lost, and the init throws.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas
@@ -159,7 +160,7 @@ import TribuneWire
   }
 }
 
-// Used by a single queue, which makes one call at a time.
+// This is safe: a single queue uses this object, and makes one call at a time.
 nonisolated final class CurrentLeaseStore: @unchecked Sendable {
   private let cluster: String
   private let replicas: Int

@@ -53,8 +53,7 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// Abstains if the asker is a gateway: it asks for a program on another host, whose own gateway serves that program's
-  /// leases.
+  /// Abstains if a gateway asks for a program on another host, whose own gateway serves the program's leases.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {
@@ -182,7 +181,7 @@ final class Leases: Delegate {
     ])
   }
 
-  /// True if the owner's process runs. The owner must be on this host.
+  /// True if the owner's process runs on this host. False for a FleetLock client.
   nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
     guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
       return false
@@ -227,7 +226,7 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Posts a notice, or drops it beyond `noticesMax`: waiting programs also poll.
+  /// Posts a notice. Beyond `noticesMax` posts in flight, drops it, because waiting programs also poll.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

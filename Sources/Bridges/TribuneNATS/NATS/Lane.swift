@@ -3,8 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// A bounded queue from libnats's threads to the main actor. Producers never wait: a full queue drops messages and
-/// counts them.
+/// A bounded queue from libnats's threads to the main actor. A full queue drops messages and counts them.
 nonisolated final class Lane: Sendable {
   static let countMax = 8_192
   static let weightMax = 64 << 20
@@ -24,7 +23,7 @@ nonisolated final class Lane: Sendable {
   private let state = Mutex(State())
   private let announce: @Sendable @MainActor () -> Void
 
-  /// - Parameter announce: called for the first message, and then not until the main actor has taken the messages.
+  /// - Parameter announce: called for the first message after each `take()`.
   init(_ announce: @escaping @Sendable @MainActor () -> Void) { self.announce = announce }
 
   func put(_ message: ClusterMessage) {

@@ -3,7 +3,7 @@
 import CNats
 import TribuneSystem
 
-/// A connection to NATS. Its calls may block, so the main thread does not make them.
+/// A connection to NATS. Calls may block, so the main thread must not make them.
 // This is safe: libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
   /// In bytes.
@@ -17,7 +17,6 @@ import TribuneSystem
   /// Used only on the watcher's queue.
   private var values: [NATSSubscription] = []
 
-  /// The receiver has one lane for each list of subjects.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -61,9 +60,9 @@ import TribuneSystem
       (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
       (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
       (natsOptions_SetNoEcho(options, true), "echo"),
-      // Without this option, libnats waits a millisecond for more data.
+      // Without this option, libnats waits a millisecond for more data before it sends.
       (natsOptions_SetSendAsap(options, true), "sending"),
-      // libnats then delivers all messages on a single thread, in order.
+      // With this option, libnats delivers all messages on a single thread, in order.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
     ]
     if !login.user.isEmpty {
@@ -139,8 +138,7 @@ import TribuneSystem
 
   // MARK: JetStream
 
-  /// Watches the values of `subjects`, and makes the bucket if it is missing. The receiver gets all current values
-  /// first.
+  /// Makes the bucket if it is missing, and watches `subjects`. The receiver first gets all current values.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
@@ -214,7 +212,7 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// Waits for a pong. By then, the server has read everything that was published before the ping.
+  /// Waits for a pong. By then, the server has read all messages that were published before the ping.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }

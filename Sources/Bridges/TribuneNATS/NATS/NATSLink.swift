@@ -20,7 +20,7 @@ final class NATSLink {
   }
 
   private static let probePause = Duration.seconds(1)
-  /// Without a pong for this time, the link is lost, whatever libnats reports.
+  /// Without a pong for this time, the link counts as lost, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -51,7 +51,7 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// When the last answered ping was sent.
+  /// When the last answered ping was sent, or when the last connection was made.
   private var provenAt: ContinuousClock.Instant?
 
   var lack: String? { publisher.lack }
@@ -61,9 +61,8 @@ final class NATSLink {
   /// - Parameters:
   ///   - posts: subjects whose messages are handled in order.
   ///   - durable: subjects whose messages are handled in order, independently of `posts`.
-  ///   - others: subjects whose messages are handled on arrival.
-  ///   - receivesAtOnce: runs on libnats's thread for `others`. If it returns false, the main actor handles the
-  ///     message.
+  ///   - others: subjects whose messages are handled without waiting for earlier ones.
+  ///   - receivesAtOnce: runs on libnats's thread. If it returns false, the main actor handles the message.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -97,7 +96,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // If the connection has closed already, no further event will resume this task.
+        // If the connection has closed already, libnats reports no further event, so waiting would never end.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -117,7 +116,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Closing a connection may block, so the queue releases `client`.
+  /// Closing a connection may block, so `connector` releases `client`.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
@@ -135,7 +134,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // Failed attempts to connect also report events.
+    // Earlier connections and failed attempts also report events.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -183,7 +182,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // libnats may have reconnected, and not reported it yet.
+        // If libnats has already reconnected, its pending event will mark the link as up.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)
@@ -216,7 +215,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // JetStream delivers dropped messages again.
+      // If the lane dropped messages, JetStream delivers them again.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

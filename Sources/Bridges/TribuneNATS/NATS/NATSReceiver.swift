@@ -4,13 +4,13 @@ import CNats
 import Dispatch
 import Synchronization
 
-/// The callbacks of libnats, on its threads. They pass messages and events to the main actor. libnats has unretained
-/// pointers to this object, even from closed connections, so it lives as long as the process.
+/// The callbacks of libnats, which run on its threads. They pass messages and events to the main actor. Even
+/// closed connections have unretained pointers to this object, so it must live as long as the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
     case disconnected
     case reconnected
-    /// libnats has given up.
+    /// libnats has closed the connection, and does not reconnect.
     case closed
     /// libnats dropped messages because this process was too slow.
     case overrun
@@ -23,7 +23,7 @@ nonisolated final class NATSReceiver: Sendable {
   /// Handles a message at once. Returns false to pass it to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let onEvent: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// The number of errors on their way to the main actor. Beyond a limit, further errors are dropped.
+  /// The number of errors on their way to the main actor. Beyond a limit, this object drops further errors.
   private let errorsUnderWay = Atomic(0)
 
   init(
@@ -126,7 +126,7 @@ extension ClusterMessage {
       var value: UnsafePointer<CChar>?
       guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
       else { continue }
-      // Invalid UTF-8 becomes a character that no valid header contains.
+      // Invalid UTF-8 becomes U+FFFD, which valid headers never contain.
       headers[header] = unsafe String(cString: value)
     }
   }

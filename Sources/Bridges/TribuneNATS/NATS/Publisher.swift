@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import TribuneService
 
-/// Publishes from any thread. A queue passes the messages to libnats.
+/// Publishes messages, from any thread. A dispatch queue passes the messages to libnats.
 nonisolated final class Publisher: Sendable {
   private static let countMax = 8_192
   private static let weightMax = 64 << 20
@@ -37,8 +37,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Returns false if the message is dropped: without a server, or if too many messages wait. `failed` runs on another
-  /// thread.
+  /// Returns false if it drops the message: while the link is down, or if too many messages wait. If libnats
+  /// refuses the message later, `failed` runs on another thread.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
@@ -75,11 +75,11 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping that follows all earlier publications. This process has then handled all
-  /// messages that preceded the answer.
+  /// True if the server answers a ping that follows all earlier publications. By then, this process has
+  /// handled all messages that preceded the answer.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
-    // libnats's threads may not have handled the latest messages yet.
+    // Gives libnats's threads time to handle the latest messages.
     await rest(for: .milliseconds(100))
     return client === self.client
   }

@@ -3,8 +3,8 @@
 import CNats
 import Synchronization
 
-/// Destroys libnats's messages in batches. libnats destroys them on a thread of its own, and waking it costs more than
-/// all other work on a message; a batch usually wakes it only once.
+/// Destroys libnats's messages in batches. libnats destroys messages on a thread of its own. Waking that
+/// thread costs more than all other work on a message, and a batch usually wakes the thread only once.
 nonisolated enum SpentMessages {
   private static let countMax = 16
 

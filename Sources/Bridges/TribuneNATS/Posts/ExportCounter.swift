@@ -4,7 +4,7 @@
 nonisolated struct ExportCounter {
   static let namesMax = 1_024
 
-  /// A new instance shows importers a gap of unknown size.
+  /// A new counter has a new instance, which shows importers a gap of unknown size.
   let instance = Instance()
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
@@ -12,7 +12,7 @@ nonisolated struct ExportCounter {
   /// Counts losses whose names are unknown. The next number shows the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
-  /// Beyond `namesMax` names, the counts restart, which can hide a gap.
+  /// Beyond `namesMax` names, all counts of names restart, which can hide a gap.
   mutating func next(_ name: String) -> ExportNumber {
     sequence += 1
     if counts.count >= Self.namesMax, counts[name] == nil { counts = [:] }

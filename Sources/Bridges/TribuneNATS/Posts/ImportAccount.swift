@@ -7,7 +7,7 @@ nonisolated struct ImportAccount {
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// The notification follows an unknown loss.
+    /// The notification follows a loss of unknown size.
     case newAfterGap
     /// A later export overtook the notification, which therefore counts in `lost`.
     case late(lost: UInt64)
@@ -16,17 +16,17 @@ nonisolated struct ImportAccount {
 
   fileprivate struct Origin {
     var instance: Instance
-    /// The number of the last posted notification of any name.
+    /// The highest `ExportNumber.sequence` so far, over all names.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  /// The latest two processes of each host. The second may be an earlier process, whose notifications may still
-  /// arrive, or another gateway of the same name.
+  /// The two gateway processes of each host that sent last. The second may be an earlier process, whose
+  /// notifications may still arrive, or another gateway with the same name.
   private var origins: [String: [Origin]] = [:]
   /// The hosts in the order in which they are forgotten.
   private var order: [String] = []
-  /// True once a host was forgotten. After that, an unknown host may be a forgotten one.
+  /// True once this account has forgotten a host. Since then, an unknown host may be a forgotten one.
   private var hasForgotten = false
 
   mutating func record(

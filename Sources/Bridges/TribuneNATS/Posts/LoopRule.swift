@@ -11,7 +11,7 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// False also for an unknown poster, which may be a gateway that imported the notification.
+  /// False for a gateway, and for an unknown poster, which may be a gateway.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// Exports and imports notifications that are not durable.
+/// Exports and imports notifications that are neither durable nor under `[Retain]`.
 final class PostExchange {
   private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
@@ -19,14 +19,14 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// A new counter replaces this one after a gap of unknown names.
+  /// After a loss of notifications of unknown names, a new counter replaces this one.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// The permissions expire, because policy and protocols can change.
+  /// Names and objects whose posts the bus accepted. They expire, because policy and protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -113,8 +113,8 @@ final class PostExchange {
     }
   }
 
-  /// True if a post without acknowledgement is safe. If the policy forbids a post, the bus drops it silently, and this
-  /// type could not count the loss.
+  /// True if the bus accepted such a post recently. Otherwise, the post must be acknowledged: the bus drops a
+  /// forbidden post silently, and this type could not count the loss.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)
@@ -126,7 +126,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// `count` is nil if unknown; `host` is nil for any host.
+  /// `count` is nil if unknown; `host` is nil if any host may be concerned.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -141,7 +141,7 @@ final class PostExchange {
     }
   }
 
-  /// Announces one loss at a time. Returns false if the bus is away; the remaining losses are announced later.
+  /// Announces all losses, one after the other. Returns false if losses remain because the bus is away.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value

@@ -2,11 +2,11 @@
 
 import TribuneService
 
-/// One timer for all open questions, because most of them end long before their time.
+/// A single timer for all open questions. A timer for each question would cost more, and would rarely fire.
 nonisolated struct Alarm {
   private var set: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
 
-  /// Sets the timer, unless it has an earlier time. `sound` must begin with `stop()`.
+  /// Sets the timer, unless it is set for an earlier time. `sound` must begin with `stop()`.
   mutating func set(for due: ContinuousClock.Instant, _ sound: @escaping @Sendable () -> Void) {
     if let set, set.due <= due { return }
     set?.task.cancel()

@@ -3,7 +3,8 @@
 import Tribune
 import TribuneService
 
-/// The other hosts as delegates on this bus. Hosts of the roster are always attached, others while they are present.
+/// Attaches a delegate for each other host to this bus. Hosts outside the roster have delegates only while
+/// they are present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -11,8 +12,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// Applies when this program or its connection ends. It is a veto even if the settings let a missing host abstain;
-    /// only the delegates of unlisted hosts abstain.
+    /// The bus applies this policy after the end of this program or its connection. The policy is a veto even
+    /// if `OnMissingHost=abstain`. Only the delegates of unlisted hosts abstain.
     var onFailure = FailurePolicy.veto
   }
 
@@ -56,7 +57,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // A refused pattern must not affect the others, so each is attached separately.
+    // One refused pattern must not affect the others, so each pattern is attached separately.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       let veto = await hold(pattern, on: bus)
@@ -74,7 +75,7 @@ final class ClusterHosts {
     }
   }
 
-  /// Vetoes the pattern with a hold. Without a delegate or a hold, questions would pass as if the cluster had approved.
+  /// Vetoes the pattern's questions by a hold. Otherwise, they would pass as if the cluster had approved.
   private func hold(_ pattern: String, on bus: Connection) async -> Hold? {
     do throws(TribuneError) {
       return try await bus.hold(
@@ -102,8 +103,8 @@ final class ClusterHosts {
     }
   }
 
-  /// Attaches all places, or none if the bus refuses one. In the meantime, another delegate vetoes: a question must not
-  /// reach only a part of the roster.
+  /// Attaches the delegates of all places, or none if the bus refuses one. Until all are attached, another
+  /// delegate vetoes, because a question must not reach only a part of the roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -133,13 +134,13 @@ final class ClusterHosts {
     place.delegate.whenReplaced { [weak self, weak bus] other in
       if let bus { await self?.attachAgain(place, to: bus, replacedBy: other) }
     }
-    // The high order makes the bus ask local delegates first, in the mode *order*.
+    // In the mode *order*, the high number makes the bus ask local delegates first.
     return try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
   }
 
-  /// Attaches a replaced delegate again. Otherwise, the vetoes of its host would be missing until the next start.
+  /// Attaches a replaced delegate again, because the vetoes of its host would be missing otherwise.
   private func attachAgain(_ place: Place, to bus: Connection, replacedBy other: DelegateInfo) async {
     ServiceLog.warning(
       "\(place.label) was replaced by \(other.label) (\(other.process), pid \(other.pid)), and is attached again"

@@ -3,9 +3,9 @@
 import Synchronization
 import TribuneService
 
-/// Detects another gateway with this host's name. Other hosts could not tell the answers of the two apart.
+/// Detects another gateway with this host's name, because other hosts cannot distinguish the two.
 nonisolated final class DoubledHost: Sendable {
-  /// How long a new gateway listens before it answers. Another gateway of its name announces itself at once.
+  /// How long a new gateway waits before it answers. Another gateway with its name announces itself by then.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {

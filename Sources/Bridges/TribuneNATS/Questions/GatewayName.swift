@@ -6,7 +6,7 @@ import TribuneWire
 nonisolated enum GatewayName: Equatable, Sendable {
   /// `scope.cluster.NAME` asks NAME on every host, including this one.
   case cluster(String)
-  /// `scope.host.NAME` asks NAME on this host only, whatever the configuration.
+  /// `scope.host.NAME` asks NAME on this host only, even if the configuration says `Scope=cluster`.
   case host(String)
   case report(HostReport.Kind)
   case lease

@@ -3,7 +3,7 @@
 import Synchronization
 import Tribune
 
-/// Another host of the cluster, as a delegate on this bus.
+/// A delegate on this bus that stands for a host of the cluster.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
     /// Responds to names of the configuration, and asks the other host by the same names.
@@ -32,8 +32,8 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Abstains if a gateway asks: the question already came from another host, or is for this host only. FleetLock's
-  /// questions are an exception.
+  /// Abstains if a gateway asks, except for FleetLock's questions: the question already came from another
+  /// host, or is for this host only.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -48,7 +48,7 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may also match names that other delegates answer. `Leases` answers requests for leases.
+    // A configured pattern may also match names of other delegates. `Leases` answers requests for leases.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Reports on this host's bus for other hosts.
+/// Makes reports about this host's bus for other hosts.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
     /// The holds on names that other hosts may ask.
     case holds = "cluster.holds"
     /// The holds and delegates that the question in the userInfo would meet.
     case explanation = "cluster.explain"
-    /// The processes of other hosts that posted or ask here.
+    /// The processes on other hosts whose notifications or questions came to this host.
     case peers = "cluster.peers"
   }
 
@@ -21,7 +21,7 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// The limit of each list in bytes. With it, a report fits into a NATS message of the default size.
+  /// The limit of each list in bytes. With this limit, a report fits into a NATS message of the default size.
   private static let bytesMax = 300_000
 
   /// - Parameter patterns: nil for all names.

@@ -5,11 +5,12 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's questions to other hosts. The thread that receives a message also handles it, because a thread switch
-/// costs more than all other work. Tasks are resumed and messages published without the lock.
+/// This host's questions to other hosts. The receiving thread handles each message itself, because a thread
+/// switch costs more than all other work. Tasks resume and messages are published outside the lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// An unlisted host that does not answer is not asked for this time. Otherwise it could delay each question.
+  /// If an unlisted host does not answer, the gateway does not ask that host again for this time. Otherwise,
+  /// the host could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -26,10 +27,10 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// The unlisted hosts that are not asked, until these times.
+    /// The unlisted hosts that the gateway does not ask until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// When each host of the roster last announced itself. `hearsSince` is when this host began to hear announcements.
+    /// When each host of the roster last announced itself. `hearsSince`: when this host began to listen.
     var heardAt: [String: ContinuousClock.Instant] = [:]
     var hearsSince = ContinuousClock.now
     var alarm = Alarm()
@@ -191,7 +192,7 @@ nonisolated final class Inquiries: Sendable {
     return .now - lastHeard < Neighbours.silenceMax
   }
 
-  /// - Parameter why: why no reply can arrive; nil if replies can arrive.
+  /// - Parameter why: why replies cannot arrive; nil if they can.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {
@@ -205,7 +206,8 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// A host that misses this message ends the question at its deadline, or when this gateway is gone.
+  /// Tells the host that the question has ended. A host that misses this message ends the question at its
+  /// deadline, or when this gateway is gone.
   private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
@@ -222,8 +224,8 @@ nonisolated final class Inquiries: Sendable {
   }
 }
 
-/// Notifications for askers whose questions were vetoed because a host was unreachable. When the host is back, they ask
-/// again.
+/// Notifications for askers whose questions were vetoed because a host was unreachable. When the host is
+/// back, these notifications make the askers ask again.
 nonisolated struct Unheard {
   static let namesMax = 256
 
@@ -234,7 +236,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// Returns and forgets the names of the notifications to post. They have no object, and so concern every object.
+  /// Returns and forgets the names of the notifications. They have no object, so they concern every object.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

@@ -2,33 +2,33 @@
 
 import Tribune
 
-/// What happens if a host does not answer.
+/// The rule for a host that does not answer.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// The host is not in the roster. Its answers count, but without an answer it abstains.
+  /// The host is not in the roster. Its answers count, but without an answer, it abstains.
   case unlisted
 }
 
-/// A question to one host: a state machine without I/O. The first conclusion is final. Only the host's own reply can
+/// A question to one host: a state machine without I/O. The first conclusion is final. Only replies can
 /// approve.
 nonisolated struct Inquiry {
   enum Action: Equatable, Sendable {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check that the NATS server responds. Before that, the bus must extend the delegate's time by this duration.
+    /// Check whether the NATS server responds, after extending the delegate's time by this duration.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// A NATS server may not yet know a gateway that has just connected to another server.
+  /// The gateway asks again after this pause, because a NATS server may not know a new gateway yet.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
   /// How long before the delegate's timeout the inquiry gives up.
   static let margin = Duration.milliseconds(250)
-  /// How long the asked host's gateway waits for its bus. If the bus does not answer, the gateway can then report that
-  /// before the inquiry is due.
+  /// How long the asked host's gateway waits for its bus. If that bus does not answer, the gateway can report
+  /// this failure before the inquiry is due.
   static func patience(within timeout: Duration) -> Duration { max(timeout - margin * 2, timeout / 4) }
   static let proofMax = Duration.seconds(3)
   static let extensionsMax = 1_000
@@ -67,8 +67,8 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. The host is asked again, because it may
-  ///   have a veto.
+  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. This gateway then asks again,
+  ///   because the host may have a veto.
   mutating func isUnheard(mayReturn: Bool) -> Action {
     guard !isConcluded else { return .none }
     if missing != .unlisted, tries < Self.triesMax || missing == .abstain && mayReturn {
@@ -88,8 +88,8 @@ nonisolated struct Inquiry {
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// - Parameter isThere: true if the server responds. The gateway on this side has then handled all messages that NATS
-  ///   sent before the response, so it has not overlooked an answer of the asked host.
+  /// - Parameter isThere: true if the server responds. By then, this gateway has handled all messages that
+  ///   NATS sent before. So it has not overlooked an answer of the asked host.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere

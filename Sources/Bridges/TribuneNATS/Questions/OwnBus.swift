@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// Asks this host's bus. If a gateway asks, the delegates of other hosts abstain, so a question crosses between hosts
-/// only once.
+/// Asks this host's bus. The delegates that stand for other hosts abstain if a gateway asks, so a question
+/// crosses between hosts only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
@@ -63,7 +63,7 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// The progress to report if the asker must wait longer; else nil.
+  /// The progress to report if the asker must wait longer; otherwise nil.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {

@@ -76,7 +76,7 @@ nonisolated final class RemoteQuestions: Sendable {
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
     let due = ContinuousClock.now + Inquiry.patience(within: envelope.timeout)
     switch begin(key, Running(message: message, question: question, due: due)) {
-    // The asker sends a question again if its first message seems to be undelivered.
+    // The asker sends a question again if the first message seems undelivered.
     case .isRunning: return
     case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
@@ -119,8 +119,8 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// Reports progress. This gateway waits a little longer than its delegate's timeout, and the asker a little longer
-  /// than this gateway.
+  /// Reports progress to the asking host. This gateway waits a little longer than the delegate's timeout, and
+  /// the asking host waits a little longer than this gateway.
   private func report(_ progress: ReplyEnvelope, to key: Key) {
     guard case .progress(let span, let status) = progress else { return }
     let message = state.withLock { state -> ClusterMessage? in
@@ -132,7 +132,7 @@ nonisolated final class RemoteQuestions: Sendable {
     reply(.progress(timeout: span + Inquiry.margin * 2, status: status), to: message)
   }
 
-  /// Fails late questions. A bus that hangs or restarts may have a hold, so this host must not seem to be missing.
+  /// Answers late questions with a failure. If the bus hangs, this host must not count as missing.
   private func sound() {
     let late = state.withLock { state -> [Running] in
       state.alarm.stop()
@@ -147,7 +147,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// True if this host answers the name. A name that only gateways answer must not cross to another host again.
+  /// True if this host answers the name. A name that only gateways answer must not cross to another host.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue

@@ -20,9 +20,9 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// The reasons against the action. A veto has at least one.
+  /// The reasons against the action. A veto has at least one reason.
   var objections: [String] {
-    // An outcome does not show whether its failure was a veto, so explicit vetoes come first.
+    // A failed outcome does not show whether it was a veto, so explicit vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
     guard vetoes.isEmpty else { return vetoes.map(\.objection) }
     return [

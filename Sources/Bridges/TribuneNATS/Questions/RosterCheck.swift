@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneService
 
-/// Checks that all present hosts have the same roster. If rosters differ, it is uncertain which hosts must be asked.
+/// Checks that all present hosts have the same roster. Otherwise, it is uncertain which hosts must be asked.
 nonisolated final class RosterCheck: Sendable {
   private static let namesMax = 8
 

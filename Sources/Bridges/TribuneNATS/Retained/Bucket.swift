@@ -12,7 +12,7 @@ nonisolated struct Bucket: Equatable, Sendable {
 
   func subject(_ key: RetainedKey) -> String { prefix + key.text }
 
-  /// The result may match more names than the pattern does.
+  /// The result may match more names than `pattern`, so the receiver checks each name.
   func subjects(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return prefix + tokens.joined(separator: ".") + (tokens.last == ">" ? "" : ".*")

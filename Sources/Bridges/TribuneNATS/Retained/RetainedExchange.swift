@@ -4,8 +4,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Shares retained notifications through a JetStream bucket, which has one value for each name and object. A local
-/// value is sent again until the bucket delivers it, or a newer one.
+/// Shares retained notifications through a JetStream bucket, which has one value for each name and object.
+/// The gateway sends a local value again until the bucket delivers this value or a newer one.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -24,11 +24,11 @@ final class RetainedExchange {
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// The connection, its observation, and how many of the observation's retained notifications were read.
+  /// The connection, its observation, and how many retained notifications the gateway has read from it.
   private var reading: (bus: Connection, notifications: Notifications, retainedCount: Int)?
   private var isInterrupted = false
-  /// Nil until all retained notifications are read. Before that, a value of the bucket could replace a newer one on the
-  /// bus.
+  /// Nil until the gateway has read all retained notifications. Before that, the gateway must not post values
+  /// from the bucket: they could replace newer ones on the bus.
   private var bus: Connection?
 
   init(
@@ -40,7 +40,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Starts again: the bus delivers the retained notifications again.
+  /// Stops posting values from the bucket. The gateway must first read the retained notifications again.
   func busChanged(isInterrupted: Bool) {
     (bus, self.isInterrupted) = (nil, isInterrupted)
     ledger.restart()
@@ -57,7 +57,7 @@ final class RetainedExchange {
 
   // MARK: Out
 
-  /// Returns true after a loss. The caller must then observe again.
+  /// Returns true after a loss of notifications. The caller must then observe again.
   func export(_ notifications: Notifications, from bus: Connection) async throws(TribuneError) -> Bool {
     reading = (bus, notifications, 0)
     ledger.restart()
@@ -116,8 +116,8 @@ final class RetainedExchange {
   }
 
   func tick() {
-    // If a notification matches two patterns, `notifications.retainedCount` decreases after its delivery. So the last
-    // delivery may not have noticed that all are read.
+    // If a notification matches two patterns, `notifications.retainedCount` decreases only after its
+    // delivery. So the check at the last delivery may have come too early.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }
@@ -133,8 +133,8 @@ final class RetainedExchange {
     switch try StoreReply(message.payload) {
     case .stored: return
     case .refused(let code, _) where StoreReply.conflicts.contains(code):
-      // After the first conflict, the bucket delivers the conflicting value. A further conflict means that this value
-      // or the bucket was removed.
+      // After the first conflict, the bucket delivers the conflicting value. A further conflict means that
+      // somebody has removed the conflicting value, or the bucket.
       guard one.isAgain else { return }
       ledger.doubt(key)
       hearAgain()

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// A key of the bucket: `NAME./OBJECT`. It is unambiguous, because no token of a name starts with a slash. If a key
-/// cannot contain a byte of the object, the byte becomes `=XX`.
+/// A key of the bucket: `NAME./OBJECT`. The key is unambiguous, because the tokens of a name never start with
+/// a slash. `=XX` stands for a byte of the object that keys cannot contain.
 nonisolated struct RetainedKey: Hashable, Sendable {
   let name: String
   let object: String

@@ -2,11 +2,12 @@
 
 /// Keeps the bus and the bucket equal: a state machine without I/O.
 ///
-/// The gateway stores a local value only if the bucket's last revision has arrived here (compare-and-set). If another
-/// host's value came first, the gateway posts it and drops the local value. So an overwritten value never returns.
+/// The gateway stores a local value only if the bucket's last revision has arrived here (compare-and-set). If
+/// another host's value came first, the gateway posts that value, and drops the local value. So an
+/// overwritten value never returns.
 ///
-/// The gateway also reads its own posts from the bus. Until it has read such a post, it cannot know whether the post
-/// overwrites a local value on the bus. So the gateway posts that local value again after storing it.
+/// The gateway also reads its own posts from the bus. Until it has read such a post, it cannot know whether
+/// the post overwrites a local value on the bus. So after storing the local value, the gateway also posts it.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -27,7 +28,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A value posted on this bus that the bucket may lack.
+  /// A value that a program posted on this bus, and that the bucket may lack.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -37,9 +38,10 @@ nonisolated struct RetainedLedger {
     var revision: UInt64 = 0
     var hash = 0
     var isOwn = true
-    /// True if the bus may lack this value.
+    /// True if the bus may lack the bucket's value.
     var isUnsure = false
-    /// The gateway's posts that it has not read from the bus yet. A number that is too high only causes an extra post.
+    /// How many of its own posts the gateway has not read from the bus yet. If the number is too high, the
+    /// gateway only makes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -51,8 +53,8 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bus
 
-  /// Takes a value that was read from the bus. `isPosted`: the gateway itself posted it. `isOld`: the bus had it before
-  /// the gateway began to read.
+  /// Takes a value that the gateway has read from the bus. `isPosted`: the gateway itself posted the value.
+  /// `isOld`: the bus had the value before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -80,8 +82,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// The gateway starts to read again, after a gap or on a new bus. The retained notifications include its earlier
-  /// posts, except the one in flight. The bucket delivers all values again.
+  /// Prepares for reading the bus again, after a gap or on a new bus. The retained notifications then include
+  /// the gateway's earlier posts, except the one in flight. The bucket delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0
@@ -92,7 +94,7 @@ nonisolated struct RetainedLedger {
 
   // MARK: The bucket
 
-  /// `isOwn`: a process of this host stored the value, perhaps an earlier one.
+  /// `isOwn`: a gateway of this host stored the value, perhaps an earlier process.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision
@@ -111,7 +113,7 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// Forgets the known revision, which is wrong: the bucket has refused a write, and delivers no newer value.
+  /// Forgets the known revision. It is wrong if the bucket refuses a write but delivers no newer value.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
   func write(of key: RetainedKey) -> Write? {

@@ -5,17 +5,17 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Maintains the picture of the bus and the pages' feed.
+/// A client of the bus that maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// After these notifications, the lists are read again: registrations or this program's rights have changed.
+  /// After these notifications, the follower reads the lists again: holds, delegates or policy changed.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// The lists are kept fresh for this time after a request for metrics. It is longer than Prometheus's usual interval.
+  /// The lists stay fresh for this time after a request for metrics. Prometheus usually asks more often.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
-  /// A bus that is silent for this time is shown as not answering.
+  /// If the bus does not reply for this time, the page shows the bus as not answering.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -27,12 +27,12 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// Processes by connection. Departed connections are included, because a verdict may concern one.
+  /// The processes by connection, also of departed connections, because a later verdict may name one.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
-  /// Verdicts that wait because their asker, or an earlier verdict's asker, is unknown. Another task reads the
-  /// announcement of the asker's connection.
+  /// Verdicts that the page does not show yet, because their asker, or an earlier verdict's asker, is
+  /// unknown. Another task learns the askers from the bus's announcements of connections.
   private var unnamed: [VerdictRecord] = []
-  /// The number of verdicts in `unnamed` that have waited for a second.
+  /// The number of verdicts in `unnamed` that the next tick of `keepTime` shows, even without an asker.
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
@@ -41,7 +41,7 @@ final class BusFollower {
   private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
-  /// - Parameter isWatched: true while a page is open, which needs fresh lists.
+  /// - Parameter isWatched: returns true while a page is open. An open page needs fresh lists.
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
@@ -57,7 +57,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// Keeps the lists fresh. The first request for metrics waits for them.
+  /// Keeps the lists fresh. If they are not fresh yet, waits for them, at most for `listWait`.
   func look() async {
     let isNew = !isLookedAt
     markLookedAt()
@@ -73,7 +73,7 @@ final class BusFollower {
     var retries = Retries(longest: .seconds(1))
     while true {
       do throws(TribuneError) {
-        // If the library does not reconnect, this loop learns at once that the bus is lost.
+        // The library must not reconnect: this loop must learn at once that the bus is lost.
         let bus = try await Connection.connect(reconnectingFor: .zero)
         try await follow(bus, attempted)
         retries.reset()
@@ -110,7 +110,7 @@ final class BusFollower {
     if let arrivals { Task { await read(arrivals, as: bus) } }
   }
 
-  /// Runs `body`. If the policy refuses it, adds a gap and returns nil.
+  /// Runs `body`. If the policy refuses the request, adds a text to `gaps` and returns nil.
   private static func allowed<Value>(
     _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
   ) async throws(TribuneError) -> Value? {
@@ -135,7 +135,7 @@ final class BusFollower {
 
   // MARK: Frames
 
-  /// Reads frames off the main queue, which then gets only the few verdicts among them.
+  /// Reads frames outside the main queue. The main queue gets only the verdicts, which are few.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
@@ -226,7 +226,7 @@ final class BusFollower {
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
-      // A new page plots an hour of intervals, so each interval needs the status, even without pages.
+      // A new page plots the last hour, so each interval needs the status, even while no page is open.
       if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
       if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()

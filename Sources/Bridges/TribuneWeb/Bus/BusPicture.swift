@@ -10,7 +10,7 @@ nonisolated package struct BusPicture: Sendable {
   package var delegates: [DelegateInfo] = []
   package var holds: [HoldInfo] = []
   package var queries: [QueryInfo] = []
-  /// What the policy does not let this program see.
+  /// Texts for people about the information that the policy withholds from this program.
   package var gaps: [String] = []
 
   package init() {}

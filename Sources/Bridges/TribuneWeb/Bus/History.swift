@@ -35,7 +35,7 @@ nonisolated package struct History: Sendable {
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {
     let number = seconds / Self.secondsPerInterval
-    // If the clock was set back, events go to the latest interval.
+    // If the clock was set back, `change` applies to the latest interval.
     if number > intervals.last?.number ?? .min {
       intervals.append(Interval(number: number))
       intervals.removeAll { $0.number <= number - Self.intervalsMax }
@@ -44,8 +44,8 @@ nonisolated package struct History: Sendable {
     change(&intervals[intervals.count - 1])
   }
 
-  /// The finished intervals. Each has its start in seconds since 1970, events per second, and the median and maximum
-  /// time to a verdict in seconds.
+  /// The finished intervals, with their starts in seconds since 1970, their events per second, and their
+  /// median and maximum times to a verdict in seconds.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }

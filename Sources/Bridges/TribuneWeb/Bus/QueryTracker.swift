@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// Matches verdicts with their questions in a monitor's frames.
+/// A tracker that finds the question of each verdict in a monitor's frames.
 nonisolated package struct QueryTracker: Sendable {
   private struct Key: Hashable {
     var asker: String
@@ -18,17 +18,17 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// The limit of questions without a verdict.
+  /// The tracker keeps at least this many of the latest questions without a verdict.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// The askers by query, as frames to delegates show them.
+  /// The askers by query id, from the frames that ask delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// Returns a record if the frame is a verdict, else nil. Perhaps only the connection of the asker is known.
+  /// Returns a record for a verdict, else nil. If no delegate was asked, the record's asker has no pid.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): addQuestion(item, isValueQuery: false, override: override)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps recent values. The oldest are forgotten in batches of `countMax`, so at most twice as many are kept.
+/// A cache of recent values. It drops the oldest in batches of `countMax`, so it holds at most twice as many.
 nonisolated package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let countMax: Int
   private var recent: [Key: Value] = [:]

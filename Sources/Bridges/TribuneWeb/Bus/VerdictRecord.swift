@@ -6,19 +6,19 @@ import TribuneWire
 
 /// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
-  /// Microseconds since 1970.
+  /// The time of the verdict, in microseconds since 1970.
   package var time: UInt64
   package var name: String
   package var object: String
   package var asker: Who
-  /// Nil if the question was asked before this program monitored the bus.
+  /// The time from the question to the verdict; nil if the tracker did not see the question.
   package var elapsed: Duration?
   package var isValueQuery: Bool
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
 
-  /// In bytes.
+  /// The length limits of shown texts, in bytes.
   static let reasonMax = 1_024
   static let userInfoMax = 1_024
 

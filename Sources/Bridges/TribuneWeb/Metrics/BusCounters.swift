@@ -5,7 +5,7 @@ package import Tribune
 /// The bus's counters, for Prometheus.
 nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
-  /// When the bus started, in seconds since 1970.
+  /// The time at which the bus started, in seconds since 1970.
   package private(set) var startSeconds = 0
   package private(set) var names = SeriesRows<NameStatistics>()
   package private(set) var participants = SeriesRows<ParticipantStatistics>()
@@ -13,13 +13,13 @@ nonisolated package struct BusCounters: Sendable {
 
   package init() {}
 
-  /// Takes the status at this time, in microseconds since 1970. Returns true if the bus has restarted.
+  /// Takes a status, and its time in microseconds since 1970. Returns true for the first status of a daemon.
   @discardableResult
   package mutating func update(with status: BusStatus, at microseconds: UInt64) -> Bool {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
-    // `start` is computed from two clocks, whose jitter must not change the metric.
+    // `start` comes from two clocks. Their jitter must not change the metric.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
     self.status = status
     return isNew
@@ -31,7 +31,7 @@ nonisolated package struct BusCounters: Sendable {
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Sorts the rows. Users take turns, so a user with many rows cannot displace others.
+  /// Sorts the rows. Users take turns, so a user with many rows cannot displace other users' rows.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

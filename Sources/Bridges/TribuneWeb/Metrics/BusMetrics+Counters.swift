@@ -6,7 +6,7 @@ nonisolated extension BusMetrics {
   private typealias Labelled<Row> = [(labels: MetricsText.Labels, row: Row)]
   private typealias Samples = [(labels: MetricsText.Labels, value: Double)]
 
-  /// This label is neither a valid name nor a user's number, so it is unambiguous.
+  /// The label of combined rows. It is neither a valid name nor a user id, so no other row can have it.
   private static let others = "(other)"
 
   static func names(_ rows: SeriesRows<NameStatistics>, _ text: inout MetricsText) {

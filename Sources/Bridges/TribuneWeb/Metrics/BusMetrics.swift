@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// The metrics of a bus. The settings bound the number of time series, whatever users do.
+/// The metrics of a bus. The settings limit the number of time series, regardless of what users do.
 nonisolated package enum BusMetrics {
   package struct Own: Sendable {
     package var pages = 0

@@ -7,7 +7,7 @@ nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic
 
-    /// - Parameter accept: the `Accept` field.
+    /// - Parameter accept: the request's `Accept` field.
     package init(accept: String) {
       self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
     }
@@ -71,7 +71,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// The upper bounds of the buckets. The bus itself has many more buckets.
+  /// The upper bounds of the buckets. The bus has many more buckets, but here each bucket is a time series.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]
@@ -110,7 +110,7 @@ nonisolated package struct MetricsText {
     output += " \(Self.text(value))\n".utf8
   }
 
-  /// OpenMetrics requires a fraction in the label `le`.
+  /// Formats integers with a fraction, because OpenMetrics requires one in the label `le`.
   private static func text(_ value: Double) -> String {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns rows of counters into time series. The first rows have a series each, and all others share one. Prometheus
-/// interprets a falling counter as a restart. So the shared series adds up increments, and does not fall when a row
-/// gets its own series.
+/// The time series made from rows of counters. The first rows have a series each, and all others share one.
+/// Prometheus takes a falling counter as a restart. Therefore, the shared series adds up increments. It does
+/// not fall when a row gets its own series.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
-  /// The sum of the other rows in the latest list.
+  /// The sum of the rows in the latest list that have no series of their own.
   private(set) var rest: Row?
   private var wasTaken = false
 
   package init() {}
 
-  /// The first rows get their own series. The row without labels combines entries that the bus no longer lists.
+  /// The first rows get their own series, but not the row without labels, which combines unlisted entries.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
     // The growth of the rows that had no series of their own.
@@ -25,7 +25,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // The first list has no growth, so the shared series starts with `rest`.
+    // The first list has no predecessor, so the shared series starts with `rest`.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }

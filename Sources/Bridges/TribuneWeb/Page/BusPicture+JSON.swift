@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The JSON has times instead of ages, so a section stays equal while the bus does not change.
+/// The JSON has times instead of ages, so a section's JSON stays equal while the bus does not change.
 nonisolated extension BusPicture {
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
@@ -41,7 +41,7 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus prefers awaited participants. If it lists no others, the omitted participants may be awaited too.
+      // The bus prefers awaited participants. If it lists no others, the omitted ones may be awaited too.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -112,7 +112,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// `now` is in microseconds. The result is in whole seconds: later calls return the same value.
+  /// `now` is in microseconds. The result has whole seconds, so later calls return the same value.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

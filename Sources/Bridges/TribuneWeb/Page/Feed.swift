@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Server-sent events for open pages. Each page has a cursor, and reads the events behind it. So memory depends neither
-/// on the number of events nor on slow pages.
+/// Server-sent events for open pages. Each page reads the events after its own cursor, so slow pages need no
+/// queues. The feed drops the oldest verdicts beyond a limit.
 nonisolated package struct Feed: Sendable {
   package enum Section: String, CaseIterable, Sendable {
     case bus, queries, holds, delegates, connections, history
@@ -10,8 +10,8 @@ nonisolated package struct Feed: Sendable {
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
-    /// In each round, a page reads the verdicts before `endVerdict`, then each section. So many new verdicts do not
-    /// delay the sections for long.
+    /// In each round, a page reads the verdicts before `endVerdict`, then each section. Verdicts that come
+    /// during a round wait for the next round, so they do not delay the sections.
     fileprivate var endVerdict: UInt64 = 0
     fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
@@ -50,7 +50,7 @@ nonisolated package struct Feed: Sendable {
     }
   }
 
-  /// Sends a comment to each page. Both sides detect a dead connection by this comment.
+  /// Sends each page a comment line, by which both sides detect a dead connection.
   package mutating func tick() { beat += 1 }
 
   package func next(_ cursor: inout Cursor) -> [UInt8]? {

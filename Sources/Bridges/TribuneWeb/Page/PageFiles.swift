@@ -31,11 +31,11 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
-  /// Reads the installed files, or the files of the source tree.
+  /// Reads the installed files, or else the files of the source tree.
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
-    // The layouts of "make install", SwiftPM and tests under SwiftPM.
+    // The folders for "make install", for SwiftPM, and for tests under SwiftPM.
     for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
       do throws(Missing) {
         self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))

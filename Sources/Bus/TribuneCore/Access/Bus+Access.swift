@@ -3,12 +3,12 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Decides, by the policy, what each connection may do. A replay does not decide again about accepted frames.
-/// At its end, `apply` applies the policy in force, as at a reload.
+/// Decides by the policy what each connection may do. A replay skips these decisions, because the log has
+/// only accepted frames. After the replay, the server calls `apply` with the current policy, as at a reload.
 extension Bus {
   // MARK: Messages
 
-  /// - Parameter route: the route of the name and object. It caches the decision.
+  /// - Parameter route: the route of the name and object, in which this method caches the decision.
   @inline(__always) mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -21,7 +21,7 @@ extension Bus {
     guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
-  /// - Parameter chain: the chain of the name and object. It caches the decision.
+  /// - Parameter chain: the chain of the name and object, in which this method caches the decision.
   mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -66,7 +66,7 @@ extension Bus {
   }
 
   /// True if a `set` from this connection may replace the delegate. If the delegate belongs to another user,
-  /// `set` must be allowed on all of its patterns.
+  /// the policy must allow `set` on all patterns of the delegate.
   func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {
     guard let permissions = deciding(at: slot),
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
@@ -117,8 +117,8 @@ extension Bus {
     return .only(connections[slot].peer.uid)
   }
 
-  /// Throws unless the connection may list everything. Lists of objects and of protocols require this, because
-  /// their entries have no message name that the policy could match.
+  /// Throws unless the connection may list everything. Lists of objects and of protocols need this
+  /// permission, because their entries have no message name that the policy could match.
   package func requirePermissionToListAll(from slot: ConnectionSlot) throws(WireError) {
     guard let permissions = deciding(at: slot) else { return }
     let decision = permissions.decision(on: .listAll)
@@ -127,8 +127,8 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The receivers that may learn of a hold or an action: its own connection, and connections that may list or
-  /// ask a part of its pattern.
+  /// The receivers that may learn of a hold or an action: its own connection, and connections that may list
+  /// or ask a name that its pattern matches.
   package mutating func followers(
     of pattern: String, object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [Receiver] {
@@ -136,8 +136,8 @@ extension Bus {
       .first?.receivers ?? []
   }
 
-  /// The receivers that may learn of a delegate, each with the patterns that it may see. The delegate's own
-  /// connection sees all patterns. Other connections see the patterns of which they may list or ask a part.
+  /// The receivers that may learn of a delegate, in groups that see the same patterns. The delegate's
+  /// connection sees all patterns. Others see the patterns that match a name which they may list or ask.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
@@ -180,8 +180,8 @@ extension Bus {
   // MARK: Changing
 
   /// Applies new rules. Ends registrations that the rules do not allow. Drops buffered notifications that the
-  /// receiver may no longer observe. Forgets retained notifications that the poster's user may no longer post.
-  /// In open queries, delegates that end here are `gone`.
+  /// receiver may no longer observe. Forgets retained notifications that the poster's user may no longer
+  /// post. A delegate that this method ends is `gone` in its open queries.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -218,8 +218,8 @@ extension Bus {
     suspensions.slots.append(slot)
   }
 
-  /// The registrations that `apply` would end under these rules. The asker must have permission to monitor
-  /// everything.
+  /// The registrations that `apply` would end under these rules. Throws unless the connection at `slot` has
+  /// permission to monitor everything.
   package mutating func endings(
     by rules: AccessRules, for slot: ConnectionSlot
   ) throws(WireError) -> [EndingEntry] {
@@ -254,7 +254,7 @@ extension Bus {
 
   // MARK: Deciding
 
-  /// The permissions that decide about the connection. nil if it may do everything, and during a replay.
+  /// The permissions to check for the connection. nil if it may do everything, and during a replay.
   private func deciding(at slot: ConnectionSlot) -> Permissions? {
     restoring.isReplaying ? nil : access.permissions(at: slot)
   }

@@ -3,10 +3,10 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines about one message, among thousands of lines. It is a hash table. The key of a pattern is its
-/// tokens before the first star.
+/// A hash table that finds the policy lines about a message, among thousands of lines. Each pattern of a line
+/// has an entry, whose key is the tokens before the first star.
 ///
-/// A lookup examines only lines whose key is a prefix of the name: the empty key, `a`, `a.b` and so on.
+/// For the name `a.b`, a lookup examines only entries with one of three keys: the empty key, `a` and `a.b`.
 struct LineIndex {
   struct Entry {
     fileprivate let hash: UInt64
@@ -14,8 +14,8 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The index of the entry's first line in the policy. Lines that allow different actions with one pattern
-    /// share an entry.
+    /// The index of the first line of this entry in the policy. Lines that allow actions on the same pattern,
+    /// without an object, share one entry.
     let index: Int
   }
 

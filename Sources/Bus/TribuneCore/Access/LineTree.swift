@@ -3,13 +3,13 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines that can decide about a pattern, among thousands.
+/// A tree of tokens that finds the policy lines that can decide about a pattern, among thousands of lines.
 ///
-/// It is a tree of tokens. Each pattern of a line ends at a node, which refers to the line. A search visits few
-/// lines, unless the searched pattern has a star where the lines differ.
+/// Each pattern of a line ends at a node, which refers to the line. A search for a pattern visits few lines,
+/// unless the pattern has a star at a token in which the lines differ.
 struct LineTree {
   private struct Node {
-    /// The key is the hash of a token. If hashes collide, a search only finds more lines than needed.
+    /// The key is the hash of a token. If two hashes collide, a search also finds lines that do not match.
     var children: [UInt64: Int] = [:]
     var star: Int?
     /// `ended` has the lines with a pattern that ends here. `endless` has the lines with a final `**` here.
@@ -71,8 +71,8 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with all lines that contain the pattern, or overlap with it. `body` may also get other
-  /// lines, and may get a line twice.
+  /// Calls `body` with each line that has a pattern which contains `pattern`. If `overlapping` is true, a
+  /// pattern that only overlaps is enough. `body` may also get other lines, and a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

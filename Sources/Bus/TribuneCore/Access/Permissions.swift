@@ -3,12 +3,13 @@
 package import TribunePolicy
 import TribuneWire
 
+/// The policy as it applies to one subject.
 final class Permissions {
-  /// Never reused, because a cached decision must not apply to another subject or policy.
+  /// An id is never reused, because a cached decision must not apply to another subject or policy.
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// The lines without `%U`. Subjects with the same lines share this object.
+  /// The lines without the placeholder `%U`. Subjects with the same lines share this object.
   fileprivate let common: FoundLines
   private let own: FoundLines
   let deniesObserving: Bool
@@ -51,8 +52,8 @@ final class Permissions {
     return own
   }
 
-  /// True if the subject may list or ask a part of the pattern. Such a subject can learn of the registration from
-  /// a list or a verdict anyway.
+  /// True if the subject may list or ask a name that the pattern matches. Such a subject can learn of a
+  /// registration with this pattern from a list or a verdict anyway.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
@@ -105,7 +106,7 @@ package enum AccessRules: Sendable {
 }
 
 struct Access: ~Copyable {
-  /// Connections that may do everything have this number instead of an id.
+  /// The id of all connections that may do everything. They have no `Permissions`.
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
@@ -116,7 +117,7 @@ struct Access: ~Copyable {
   private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
   private var tidyCount = 64
-  /// True if a deny line keeps some subject from observing something.
+  /// True if a deny line keeps at least one subject from observing some names.
   private(set) var filtersObservers = false
 
   init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
@@ -131,7 +132,7 @@ struct Access: ~Copyable {
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// True if the policy can allow some process of the user to post the retained notification again.
+  /// True if the policy can allow at least one process of the user to post the retained notification again.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)
@@ -205,7 +206,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// The text must already have been accepted as a pattern.
+  /// The text must be valid, because an earlier check accepted it as a pattern.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

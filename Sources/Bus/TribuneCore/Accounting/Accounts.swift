@@ -5,13 +5,13 @@ package import TribuneWire
 /// The accounts of all users. An account has the user's charges for each shared resource, and determines the
 /// user's share.
 ///
-/// The share is the part of the total that other users leave, divided by the number of users plus one. This
-/// number counts the user itself, and the other users with charges. So a part always remains: if all users
-/// take their share, the kth user has 1/(k(k + 1)) of the total, as in dbus-broker. A user of weight w counts
-/// as w users.
+/// A user's share is the part of the total that the other users leave, divided by n + 1. Here, n is the
+/// number of users with charges, including this user. So a part always remains. If users take their whole
+/// shares one after another, the kth user gets 1/(k(k + 1)) of the total, as in dbus-broker. A user of weight
+/// w counts as w users.
 ///
 /// A sixteenth of each total is reserved for privileged users, who may also use all of the rest. If a share
-/// shrinks, the user keeps existing allocations. The bus refuses only new ones.
+/// shrinks, the user keeps existing allocations, and the bus refuses only new ones.
 package final class Accounts {
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
@@ -116,7 +116,7 @@ package final class Accounts {
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // The ignored charges still take room in the total.
+    // The ignored charges still take up a part of the total, so enough of the total must remain.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -140,7 +140,7 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// True if an amount beyond a share leaves privileged users their sixteenth, and the other users an eighth.
+  /// True if a sixteenth of the total then remains for privileged users, and an eighth for others.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
@@ -154,8 +154,8 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// Charges a connection whose socket a thread is closing. Once the socket is closed, `countConnections`
-  /// releases the charge.
+  /// Charges a connection whose socket is not closed yet. After a thread has closed the socket,
+  /// `countConnections` releases the charge.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1
@@ -175,7 +175,7 @@ package final class Accounts {
 
   // MARK: Descriptors
 
-  /// Updates the charges for descriptors. Threads release descriptors without changing the accounts.
+  /// Updates the charges for descriptors, which other threads release without changing the accounts.
   package func countDescriptors() {
     for account in accounts.values {
       charge(account.descriptors.held.current - account.uses[.descriptors], of: .descriptors, to: account)

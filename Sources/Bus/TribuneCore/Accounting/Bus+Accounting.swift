@@ -7,7 +7,7 @@ extension Bus {
   private static let registrationOverhead = 64
   /// The bytes charged for a query or an awaited post, in addition to its content.
   private static let underWayOverhead = 192
-  /// The bytes charged for each participant and each standing outcome, in addition to its reason and names.
+  /// The bytes charged for each participant, observer and outcome in `Standing`, in addition to its texts.
   static let participantOverhead = 128
 
   mutating func closeAccount(of slot: ConnectionSlot) {
@@ -22,7 +22,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Exempts the charges of a detached connection. Otherwise, they would count twice if its client registers again.
+  /// Exempts the charges of a detached connection. They would count twice if its client registers again.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -89,8 +89,8 @@ extension Bus {
     return length
   }
 
-  /// The bytes charged for an awaited post, without the answers. `keyLength` is 0 if the post's name and object
-  /// are not kept.
+  /// The bytes charged for an awaited post, without the answers. `keyLength` is 0 if the bus does not keep
+  /// the name and the object of the post.
   mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {
@@ -101,8 +101,8 @@ extension Bus {
     return length
   }
 
-  /// Throws if the bytes do not fit in the share of the user. Answers do not count, because other users send the
-  /// answers.
+  /// Throws if the bytes do not fit in the user's share. Ignores exempt bytes, and answers, which come from
+  /// other users.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -111,8 +111,8 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// The number of kept bytes that are exempt from the user's share. All are exempt if the user has no other
-  /// query with kept userInfo, and the log has capacity; otherwise none.
+  /// The number of kept bytes that are exempt from the user's share. This is `length` if the user has no
+  /// other query with kept userInfo and the log has enough capacity, else 0.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
@@ -142,12 +142,12 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount -= exempt
   }
 
-  /// Charges an answer to the asker. Returns false if the answer does not fit. If the user has no other
-  /// answers, and the log has capacity, the answer may exceed the share.
+  /// Charges an answer to the asker. Returns false if the answer does not fit. If the asker's user has no
+  /// other answers and the log has enough capacity, the answer may exceed the share.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // An asker with too many unread bytes would not read the verdict.
+      // If the asker's user has too many unread bytes, the asker would probably not read the verdict.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)
@@ -164,8 +164,8 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// Charges a retained notification to its user. The notification that it replaces does not count. Throws if
-  /// it does not fit in the user's share.
+  /// Charges a retained notification to its user, as if the replaced notification were already released.
+  /// Throws if the new notification does not fit in the user's share.
   func chargeRetained(
     _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?
   ) throws(WireError) {

@@ -4,15 +4,15 @@ import TribuneWire
 
 package enum SharedResource: Int, CaseIterable, Sendable {
   case connections
-  /// Descriptors that arrived before the rest of their frames, and files that not all receivers have got.
+  /// Descriptors of incomplete frames, and files that the bus has not yet passed to all their receivers.
   case descriptors
   /// Bytes of partial frames.
   case partialFrames
-  /// Bytes of registrations, and of queries and awaited posts under way.
+  /// Bytes of registrations, and of queries, actions and awaited posts under way.
   case log
   /// Bytes of retained notifications.
   case retained
-  /// Observations, monitors, patterns of delegates, holds and declarations.
+  /// Observations, monitors, holds, declarations, actions under way, and each pattern of a delegate.
   case registrations
   /// Protocols that declarations define. Protocols from files do not count.
   case protocols

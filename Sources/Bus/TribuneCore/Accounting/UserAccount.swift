@@ -10,14 +10,14 @@ package final class UserAccount {
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
-    /// The bytes of answers, which the charge for the log includes.
+    /// The bytes charged for answers. `uses[.log]` includes them.
     var answerByteCount = 0
     var exemptByteCount = 0
     var suspendedCount = 0
     var keepingCount = 0
   }
 
-  /// A cell, because every query changes the charges, and a cell omits the check for exclusive access.
+  /// A cell, because every query changes the charges, and a cell has no check for exclusive access.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
   package internal(set) var weight: Int
@@ -36,7 +36,7 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
-  /// A function, because another module would allocate memory to read `uses`.
+  /// This is a function, because another module would allocate memory to read `uses`.
   package func use(of resource: SharedResource) -> Int { cell.value.uses[resource] }
 
   var uses: Amounts {
@@ -44,28 +44,28 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value.uses }
   }
 
-  /// If the user has more unread bytes than this, the bus drops notifications. The limit exceeds the share by
-  /// the bytes that the bus cannot drop.
+  /// The bus drops notifications of the user's slow observers if the unread bytes exceed the share and this
+  /// limit. Each drop sets the limit above the remaining bytes, so the next drop comes later.
   package var relievedAbove = 0
 
   package let pauses = Cell(PauseBudget())
 
-  /// The last loop iteration in which the bus handled frames of the user, and the time that it spent on them.
+  /// The last loop iteration in which the bus handled frames of the user, and the time spent on these frames.
   package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
-  /// The last loop iteration in which the bus handled a frame although the user's time was used up, and the
-  /// next iteration in which it may do so.
+  /// The last loop iteration in which the user got a turn after the time of the iteration was over. `next` is
+  /// the first iteration that can have another such turn.
   package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// The number of the last compaction, and the bytes that the bus has logged for the user since its end.
+  /// The number of a compaction, and the bytes that the bus has logged for the user since this compaction.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   package let waitsForCompaction = Cell(false)
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
-/// How long a user's observers may make other users' posters wait: a tenth of the time, and up to one second at
-/// once.
+/// The time for which a user's observers may pause other users' posters: at most a tenth of the time, and at
+/// most one second at once.
 package struct PauseBudget {
   private static let most: Int64 = 1_000_000_000
   /// In nanoseconds. Negative after a pause that was longer than the rest of the budget.
@@ -81,14 +81,14 @@ package struct PauseBudget {
   package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
 }
 
-/// The numbers of a user's descriptors. Any thread may change them.
+/// Counts of a user's descriptors. Any thread may change these counts.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
   /// The descriptors that count for `SharedResource.descriptors`.
   package let held = SharedCount()
   package let unclosed = SharedCount()
   package let closing = SharedCount()
-  /// The connections among the unclosed descriptors. They stay charged until they are closed.
+  /// The sockets of connections among the unclosed descriptors. Each stays charged until it is closed.
   package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }

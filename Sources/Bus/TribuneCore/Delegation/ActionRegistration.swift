@@ -4,7 +4,7 @@ import TribuneWire
 
 /// An action under way: it has begun, and has not ended.
 final class ActionRegistration {
-  /// The id of the query that allowed the action, or the id from its `begin`.
+  /// The id of the query that allowed the action, or the id that its `begin` got.
   let id: QueryID
   let connection: ConnectionID
   let peer: PeerIdentity
@@ -33,15 +33,15 @@ final class ActionRegistration {
     self.lastDelegate = lastDelegate
   }
 
-  /// The number of bytes that the log keeps for the action.
+  /// The bytes charged for the action in the log.
   var rememberedLength: Int { Self.rememberedLength(keyLength: name.text.utf8.count + objectText.utf8.count) }
 
   static func rememberedLength(keyLength: Int) -> Int { 192 + keyLength }
 
   var objectText: String { object?.text ?? "" }
 
-  /// True if a hold or delegate with this pattern and object could have vetoed the action. A nil object means
-  /// any object.
+  /// True if a hold or delegate with this pattern and object could have vetoed the action. If `object` is
+  /// nil, the hold or delegate is for any object.
   func isMet(by pattern: Pattern, _ object: ExactText?) -> Bool {
     guard pattern.matches(name.text.utf8Bytes) else { return false }
     guard let object, let own = self.object else { return true }
@@ -63,7 +63,7 @@ final class ActionRegistration {
 /// The actions under way.
 struct Actions {
   private var all: [UInt64: ActionRegistration] = [:]
-  /// Holds that match an action, and were taken while it was under way.
+  /// Holds that were taken too late for at least one action under way.
   private var late: [UInt64: HoldRegistration] = [:]
 
   var count: Int { all.count }
@@ -79,14 +79,14 @@ struct Actions {
     return all.values.count { action in patterns.contains { action.isMet(by: $0, object) } }
   }
 
-  /// The actions that match the name and the object, with the oldest first. A nil object means any object.
+  /// The actions that match the name and the object, oldest first. A nil object means any object.
   func met(by name: Pattern, _ object: ExactText?) -> [ActionRegistration] {
     all.isEmpty ? [] : inOrder.filter { $0.isMet(by: name, object) }
   }
 
   mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
 
-  /// The holds that came too late for the action must already be restored, and be among `holds`.
+  /// Restores an action. The holds that came too late for it must already be restored, and be among `holds`.
   mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
     insert(action)
     for hold in holds where action.isTooLate(hold) { count(hold) }
@@ -103,7 +103,7 @@ struct Actions {
 
   mutating func forget(late hold: HoldRegistration) { late[hold.identity.id.rawValue] = nil }
 
-  /// - Returns: the holds that were too late for this action, and are not too late for any other one.
+  /// - Returns: the holds that were too late for this action, but for none of the remaining actions.
   mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
     all[action.id.rawValue] = nil
     var settled: [HoldRegistration] = []

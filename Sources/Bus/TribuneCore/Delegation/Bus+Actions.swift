@@ -3,8 +3,8 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Actions under way. If an ask has the flag `begins`, the transaction of its verdict also begins the action.
-/// So no hold and no delegate can come between.
+/// Actions under way. If an ask has the flag `begins`, the bus begins the action together with the verdict.
+/// So a hold or delegate cannot come between the verdict and the action.
 extension Bus {
   /// - Returns: the new id of the action; nil if an existing action moves to this connection.
   mutating func begin(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
@@ -37,7 +37,7 @@ extension Bus {
     let action = ActionRegistration(
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
       name: name, object: object, began: before?.began ?? now,
-      // The action began without this bus, so perhaps before all existing holds.
+      // This bus does not know when the action began, so every existing hold may have come too late.
       lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0))
     if let before { forget(before) }
     add(action)
@@ -53,8 +53,8 @@ extension Bus {
     return id
   }
 
-  /// Throws unless the connection may post the *will* of the action. Holders wait for actions under way, so
-  /// permission to ask is not enough to begin one.
+  /// Throws unless the connection may post the *will* of the action. Holders wait until actions under way
+  /// end, so permission to ask must not be enough to begin an action.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
       throw neverAsked(name, .invalidName)
@@ -62,7 +62,8 @@ extension Bus {
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
-  /// When an action ends, each hold that came too late for it costs time. So a user may have only few actions.
+  /// Throws if the user has too many actions under way. When an action ends, the bus must examine every hold
+  /// that came too late for any action.
   mutating func requireActionCapacity(from slot: ConnectionSlot, beside moved: Int = 0) throws(WireError) {
     let account = connections[slot].account
     guard
@@ -75,7 +76,7 @@ extension Bus {
     try requireRequestCapacity(from: slot)
   }
 
-  /// The query must have ended, and its verdict must be *allowed*.
+  /// Begins the action of a query that has ended. The verdict must be *allowed*.
   mutating func beginAction(of id: QueryID, _ asker: Query.Asker, _ tail: QueryTail, at now: Instant) {
     let object = tail.objectText
     let action = ActionRegistration(
@@ -102,7 +103,7 @@ extension Bus {
     connections[slot].account.charges.detached[.registrations] += 1
   }
 
-  /// Removes the action from its connection, without ending it. It may move to another connection.
+  /// Removes the action from its connection, but does not end it: the action may move to another connection.
   private mutating func forget(_ action: ActionRegistration) {
     connections[action.slot].actions[action.serial] = nil
     releaseCharge(of: action.serial, from: action.slot)
@@ -133,7 +134,7 @@ extension Bus {
     buffer.appendField(action.objectText)
   }
 
-  /// Restores an action from the log. If it throws, the bus is unchanged.
+  /// Restores an action from the log. If this method throws, the bus is unchanged.
   package mutating func restoreAction(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())

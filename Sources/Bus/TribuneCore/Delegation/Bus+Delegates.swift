@@ -29,7 +29,8 @@ extension Bus {
 
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
-    // Refused, not merged: an equal delegate could have another failure policy, and its end would end the first.
+    // Refuse an equal delegate, instead of merging the two: their failure policies can differ, and one can
+    // end before the other.
     guard !connections[slot].delegateKeys.contains(dedupKey) else {
       throw WireError(
         .conflict, "this connection has a delegate with the same names, object and label: detach that first")
@@ -41,7 +42,7 @@ extension Bus {
     }
     try requireConforming(frame.object, patterns, fields.protocols)
     try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
-    // A connection's own replaced delegates do not count against its limits.
+    // Delegates of this connection that the new delegate replaces do not count in the limits.
     let replaced = before.filter { $0.slot == slot }
     try requireDelegateCapacity(from: slot, replacing: replaced.count)
     let patternCount =
@@ -96,9 +97,10 @@ extension Bus {
     return inbox
   }
 
-  /// The delegates that a `set` replaces. A `set` for an object replaces the object's whole chain. Delegates
-  /// without an object can be about unrelated things. So a `set` without an object replaces only delegates whose
-  /// patterns overlap with its own. During a replay, the log determines the delegates.
+  /// The delegates that a `set` replaces, if it may replace them. A `set` for an object replaces the
+  /// delegates of this object. Delegates without an object can be about unrelated things, so a `set` without
+  /// an object replaces only those whose patterns overlap with its own. During a replay, the log determines
+  /// the replaced delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
@@ -119,9 +121,9 @@ extension Bus {
 
   private static var comparisonsMax: Int { 1 << 17 }
 
-  /// All delegates leave their chains before any query proceeds.
+  /// Detaches delegates. All of them leave their chains before any query proceeds and asks further delegates.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    // In reverse order, each removal moves none of the other delegates in their chain.
+    // Remove the last delegate of a chain first: the removal of an earlier one would move all later ones.
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
@@ -133,8 +135,8 @@ extension Bus {
     settleGone(delegates, at: now)
   }
 
-  /// Removes the delegate from its chain. The caller must then call `settleGone`, which settles unanswered
-  /// questions.
+  /// Removes the delegate from its chain. The caller must then call `settleGone`, which settles the
+  /// delegate's open questions.
   mutating func leave(_ delegate: DelegateRegistration) {
     chains.remove(delegate)
     center.remove(delegate)
@@ -199,7 +201,7 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold. Waiting askers do not ask again, because the hold still vetoes.
+  /// Changes the reason of a hold. The hold still vetoes, so clients that wait after a veto do not ask again.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)
@@ -233,8 +235,7 @@ extension Bus {
     return named
   }
 
-  /// The error for a name that clients never ask. A veto or a question under such a name would silently have no
-  /// effect.
+  /// The error for a name that clients never ask. A hold or delegate with such a name would have no effect.
   func neverAsked(_ name: String, _ code: ErrorCode) -> WireError {
     WireError(code, "\"\(name)\" is never asked: \(WellKnownQuestions.hint(for: name))")
   }
@@ -244,8 +245,7 @@ extension Bus {
     throw WireError(code, "\(name) is asked on the system's bus, and this is a user's")
   }
 
-  /// Throws if queries of this name never have such an object. A veto for that object would silently have no
-  /// effect.
+  /// Throws if queries of this name never have such an object. A veto for this object would have no effect.
   func requireForm(of object: String, for pattern: String) throws(WireError) {
     guard let meant = WellKnownQuestions.object(meantBy: object, for: pattern) else { return }
     throw WireError(

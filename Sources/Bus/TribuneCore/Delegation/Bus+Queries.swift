@@ -57,7 +57,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // If the bus sends all questions at once, the query does not need the userInfo after this iteration.
+    // The query must keep the userInfo if the bus sends some of the questions after this iteration.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -85,7 +85,7 @@ extension Bus {
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
-    // A delegate that fails does not meet a requirement, whatever its failure policy is.
+    // If a required delegate fails, this counts as a veto, whatever its failure policy is.
     queries[place].setParticipants(
       delegates,
       requiring: policy.queryRules.isEmpty || fields.mode.isForValues ? [] : policy.required(for: frame.name))
@@ -111,8 +111,8 @@ extension Bus {
     return id
   }
 
-  /// If an override's reason is one of these, it probably comes from a setting or variable that means *no
-  /// override*.
+  /// The bus does not accept these texts as the reason of an override. They probably come from a setting or
+  /// variable that means *no override*.
   private static var denials: Set<String> { ["no", "false", "off", "0", "none", "never", "-", "\"\"", "''"] }
 
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
@@ -144,8 +144,8 @@ extension Bus {
     }
   }
 
-  /// True if the query has asked a delegate of this user. Other users must not learn of the query by naming it
-  /// as the parent.
+  /// True if the parent query has asked a delegate of this user. Otherwise, the user must not learn whether
+  /// the parent query exists.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)
@@ -201,7 +201,7 @@ extension Bus {
     return standing
   }
 
-  /// - Returns: the reason why the bus dropped the answer's text or value, as bytes for the log; else nil.
+  /// - Returns: for the log, the reason why the bus dropped the answer's text or value; nil if it kept both.
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
   ) throws(WireError) -> ByteBuffer? {
@@ -248,7 +248,7 @@ extension Bus {
       return
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
-    // A veto stays a veto without its reason. But a delegate whose value does not fit has failed.
+    // Without its reason, a veto remains a veto. But if a value does not fit, its delegate has failed.
     let truncated = isValue ? .failed : outcome
     if reason == nil, length > 0, !chargeAnswer(length, to: queries[place].asker.slot) {
       reason = "the limit on the answers to one asker is reached"
@@ -259,7 +259,7 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// Settles a participant with a reason from the bus. Only a long reason is charged, because
+  /// Settles a participant with a reason from the bus. Charges only a long reason, because
   /// `participantOverhead` covers a short one.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
@@ -282,10 +282,10 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// Finds the participant that a delegate's frame is about. Throws if the delegate was not asked.
+  /// Finds the participant that a delegate's frame is about. Throws if the bus has not asked this delegate.
   ///
-  /// A replay does not check this. The log has only accepted frames, and this bus may ask fewer questions at a
-  /// time than the bus that wrote the log.
+  /// A replay also accepts an unasked delegate, because this bus may send fewer questions at a time than the
+  /// earlier bus, which accepted the frame.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -300,8 +300,7 @@ extension Bus {
     return (place, index)
   }
 
-  /// Accepts any connection of the delegate's user, because a process that a delegate runs has another
-  /// connection.
+  /// Accepts any connection of the delegate's user: a process that a delegate starts has its own connection.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -358,7 +357,7 @@ extension Bus {
     return slots.sorted { $0.index < $1.index }
   }
 
-  /// - Parameter unheard: connections with unread input. Their deadlines move to `end`.
+  /// - Parameter unheard: connections with unread input. Overdue deadlines that wait for them move to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {
@@ -391,7 +390,7 @@ extension Bus {
 
   // MARK: Proceeding
 
-  /// - Parameter tail: the name, object and userInfo of the query; nil to use the copy in `queries`.
+  /// - Parameter tail: the name, object and userInfo of the query. nil means the copy in `queries`.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
     while let index = queries[place].takeNext(at: now) {

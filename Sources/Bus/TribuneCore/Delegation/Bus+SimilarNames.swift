@@ -5,8 +5,7 @@ import TribuneWire
 extension Bus {
   private static let comparedMax = 1000
 
-  /// A similar name that the connection may list or ask, else a similar well-known name. Empty if none is
-  /// similar.
+  /// A similar name in use that the connection may list or ask, else a similar well-known name, else empty.
   func similarName(to name: RawSpan, for slot: ConnectionSlot) -> String {
     var found = ""
     var left = Self.comparedMax

@@ -12,7 +12,7 @@ extension Bus {
       }
     }
     if haveTurns({ _ in delegates.count }) { return false }
-    // The delegates may belong to several connections, so count those of each connection.
+    // The delegates may belong to several connections, so count the delegates of each connection.
     var counts: [ConnectionSlot: Int] = [:]
     for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
     return !haveTurns { counts[$0.slot] ?? 0 }
@@ -31,13 +31,13 @@ extension Bus {
     }
   }
 
-  /// Ends the turns of a delegate that asks a nested query, because questions could otherwise deadlock. Returns
-  /// the inboxes that have a free turn.
+  /// Ends the turns of a delegate that asks a nested query before it answers `parent`. Otherwise, questions
+  /// could wait for each other forever. Returns the inboxes that now have a free turn.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
-    // A process that a delegate runs has another connection, and does not name the delegate. For such a
-    // process, the turns of all its user's delegates end.
+    // If a delegate starts a process that asks, this process has its own connection, and does not name the
+    // delegate. So end the turns of all delegates of its user.
     let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
@@ -52,14 +52,13 @@ extension Bus {
     return freed
   }
 
-  /// If questions wait until the client has read earlier ones, makes the server check whether the client has
-  /// done so.
+  /// If questions wait until the client has read others, makes the server check this (`popUnreadInbox`).
   mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// Returns a connection whose questions wait until it has read earlier questions. If its `isWaitingToBeRead`
-  /// stays true, the caller must call `markRead` once the client has read all frames that are in its queue now.
+  /// Returns a connection whose client must read earlier questions before the bus sends more. Once the client
+  /// has read the frames now in its queue, call `markRead`, unless `isWaitingToBeRead` is false.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
@@ -75,7 +74,7 @@ extension Bus {
     isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
   }
 
-  /// Call this when the client has read the frames that were queued at `popUnreadInbox`.
+  /// Call this when the client has read all frames that were queued when `popUnreadInbox` returned.
   package mutating func markRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
     inbox.turns.value.markRead()

@@ -5,9 +5,9 @@ package import TribuneWire
 package struct BusPolicy: Equatable, Sendable {
   package struct QueryRule: Equatable, Sendable {
     package var pattern: Pattern
-    /// For each of these, a matching delegate must respond to the query.
+    /// For each element, the query needs an attached delegate that responds to its name.
     package var required: [RequiredDelegate]
-    /// If true, the bus vetoes a query that gets no approval and no veto.
+    /// If true, the bus vetoes a query without an approval and without a veto.
     package var vetoesByDefault: Bool
 
     package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
@@ -18,7 +18,7 @@ package struct BusPolicy: Equatable, Sendable {
 
     fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
 
-    /// Adds required delegates. An empty list removes all of them.
+    /// Adds required delegates. An empty list removes all required delegates.
     package mutating func require(_ delegates: [RequiredDelegate]) {
       if delegates.isEmpty { required = [] }
       for delegate in delegates where !required.contains(delegate) { required.append(delegate) }

@@ -8,7 +8,7 @@ import TribuneWire
 /// A chain has all delegates that respond to a name and an object, including delegates for any object. It is
 /// sorted by order, then by the time of attaching. A query without an object is about all objects.
 struct DelegateChains {
-  /// The key of delegates for any object is the empty object.
+  /// The key of a delegate for any object is empty.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
@@ -55,9 +55,9 @@ struct DelegateChains {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }
 
-  /// - Parameter key: the name and the object, contiguous as in the frame. They are validated only on a cache
-  ///   miss.
-  /// - Returns: the delegates, and the index of their chain, which is valid until the next lookup.
+  /// - Parameter key: the name and the object, contiguous as in the frame. This method validates them only on
+  ///   a cache miss.
+  /// - Returns: the delegates, and the index of their chain. The index is valid until the next lookup.
   mutating func responding(
     to key: RawSpan, nameLength: Int
   ) throws(WireError) -> (chain: Int, delegates: [DelegateRegistration]) {
@@ -72,7 +72,7 @@ struct DelegateChains {
     var delegates: [DelegateRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object, noneIsEvery: true) { delegate in
-      // Several patterns of one delegate can match, but the chain has it once.
+      // Several patterns of one delegate can match, but the chain must contain the delegate only once.
       if delegate.isFound(by: lookup) { delegates.append(delegate) }
     }
     delegates.sort { $0.precedes($1) }
@@ -94,10 +94,10 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// True if queries of this name ask for permission. They then cannot ask for a value.
+  /// True if the name is a question for permission. A query for a value cannot have such a name.
   func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
-  /// True if a delegate responds to this very name, instead of a pattern with a star.
+  /// True if a delegate has this name itself as a pattern, and not only a pattern with a star.
   func isNamed(at chain: Int) -> Bool { isNamed[chain] }
 
   func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }

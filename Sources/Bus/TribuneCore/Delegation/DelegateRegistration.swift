@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A delegate. Queries keep it even after it has left its chain, to name it in verdicts.
+/// A delegate. After it has left its chain, queries keep this object to name the delegate in verdicts.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID
@@ -30,13 +30,14 @@ package final class DelegateRegistration {
 
   private let lookup = Cell<UInt64>(0)
 
+  /// Returns false if this lookup has already found the delegate.
   func isFound(by lookup: UInt64) -> Bool {
     guard self.lookup.value != lookup else { return false }
     self.lookup.value = lookup
     return true
   }
 
-  /// False once the delegate has left its chain. It then stays false.
+  /// Becomes false when the delegate leaves its chain, and then stays false.
   package internal(set) var isAttached: Bool {
     get { attached.value }
     set { attached.value = newValue }
@@ -62,8 +63,8 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// Equal for delegates with the same object, names and label. Objects and names have no line breaks, so the
-  /// parts stay distinct.
+  /// Equal for delegates with the same object, names and label. Objects and names contain no line breaks, so
+  /// different parts cannot give the same key.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -85,9 +86,9 @@ package final class DelegateRegistration {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// The entry that this delegate's `set` sends to the delegates that it replaces. It has only the first few
-  /// patterns. One `set` can replace thousands of delegates, and all their entries must fit in one connection's
-  /// queue.
+  /// The entry by which replaced delegates learn of this delegate. It has only the first few patterns. One
+  /// `set` can replace thousands of delegates of a connection, whose queue then gets this entry for each of
+  /// them.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

@@ -3,7 +3,7 @@
 import TribuneWire
 
 final class HoldRegistration: Hashable {
-  /// Holds and delegates share one sequence of ids, because an outcome in a verdict can name either.
+  /// Holds and delegates share one sequence of ids, because an outcome in a verdict can be of either.
   let identity: DelegateIdentity
   let connection: ConnectionID
   let slot: ConnectionSlot
@@ -12,7 +12,7 @@ final class HoldRegistration: Hashable {
   /// nil if the hold is for any object.
   let object: String?
   var why: String
-  /// The serial of the last `amend`. It stays in use as long as the hold stands.
+  /// The serial of the last `amend`. It is in use until the next `amend` or the end of the hold.
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?
@@ -79,8 +79,8 @@ struct Holds {
     hold.deadline = nil
   }
 
-  /// The holds that match the name and the object, with the oldest first. If the object is empty, holds for
-  /// every object match.
+  /// The holds that match the name and the object, oldest first. If the object is empty, the holds of all
+  /// objects match.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)

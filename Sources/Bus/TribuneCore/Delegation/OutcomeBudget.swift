@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Limits the length of a verdict's reasons and labels. Otherwise, holders and delegates of the name could make
+/// Limits the length of a verdict's reasons and identities. Otherwise, many holds and delegates could make
 /// the verdict arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
@@ -20,7 +20,7 @@ struct OutcomeBudget {
 
   private static var identityLengthMax: Int { 2048 }
 
-  /// Returns false if an outcome does not fit, and then for all later outcomes.
+  /// Returns false if the outcome does not fit in the budget. Later outcomes then do not fit either.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -30,7 +30,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the reason to the rest of the budget. After a cut, each later reason becomes `…`.
+  /// Cuts the reason to the rest of the budget. After the first cut, each later reason becomes `…`.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

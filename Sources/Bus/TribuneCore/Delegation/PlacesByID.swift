@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// The places of the queries under way, by id.
+/// The places of the queries under way in `QueryTable`, by id.
 ///
-/// Ids are sequential, and most queries end soon. So the last bits of the id select an entry without a hash. If
-/// an older query still has that entry, a dictionary contains the new query.
+/// Ids are sequential, and most queries end soon. So the last bits of an id select an entry, without a hash.
+/// If an older query still occupies that entry, the new query goes into a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
@@ -17,8 +17,8 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// The key is an integer. A type from another module would be hashed through its witness table, at half the
-  /// speed.
+  /// The key is an integer instead of a `QueryID`. A type from another module would be hashed through its
+  /// witness table, at half the speed.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 

@@ -8,11 +8,11 @@ struct Standing {
   var outcomes: [Outcome] = []
   /// The number of holds that `outcomes` omits.
   var omittedHolds = 0
-  /// True if a hold has the name itself, instead of a pattern.
+  /// True if a hold has the name itself as its pattern, and not only a pattern with a star.
   var hasName = false
 }
 
-/// One query, from the question to the verdict. A veto stays, because the state `settled` is final.
+/// One query, from the question to the verdict. A veto cannot be lifted, because `settled` is a final state.
 struct Query {
   struct Asker {
     let slot: ConnectionSlot
@@ -32,13 +32,13 @@ struct Query {
     }
 
     let delegate: DelegateRegistration
-    /// The delegate's failure policy, or *veto* if the query requires the delegate.
+    /// The delegate's failure policy, or *veto* if the operator requires the delegate for this name.
     let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
-    /// True from the sending of the question until its turn ends, or it becomes unread (see `QuestionTurns`).
+    /// True from sending the question until its turn ends, or the question becomes unread (`QuestionTurns`).
     var hasTurn = false
-    /// The number of the question among those that wait for turns. 0 if it never waited.
+    /// The number of the question in `QuestionTurns` while it waits for its turn. 0 if it never waited.
     var number: UInt64 = 0
     /// The time when the query began to wait for this participant. The bus may have sent the question later.
     var asked = Instant(nanoseconds: 0)
@@ -50,7 +50,7 @@ struct Query {
       return !wasAsked && number == 0
     }
 
-    /// True if the time of the participant is over. Its answer may still be in flight.
+    /// True if the timeout of the participant has expired. Its answer may still be on the way.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
@@ -75,7 +75,7 @@ struct Query {
   let id: QueryID
   let asker: Asker
   let ask: Ask
-  /// This property and the next one are computed once, because they are read often.
+  /// This property and the next one are computed once, because the bus reads them often.
   let isForValues: Bool
   private let waitsForAll: Bool
   var method: ProtocolMethod?
@@ -87,14 +87,14 @@ struct Query {
   private(set) var standing: [Outcome] = []
   /// The number of holds that `standing` omits.
   private(set) var omittedHolds = 0
-  /// True if a delegate or a hold has the name itself, instead of a pattern. Also true after a restart, when
-  /// this is unknown.
+  /// True if a delegate or a hold has the name itself as its pattern, and not only a pattern with a star.
+  /// After a restart, this is unknown, and the value is true.
   var isMetByName = true
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
   private var hasConsent = false
-  /// The bytes charged for the query, without its userInfo.
+  /// The bytes charged for the query, without its userInfo and answers.
   var rememberedByteCount = 0
   var exemptByteCount = 0
   private(set) var answerByteCount = 0
@@ -102,8 +102,7 @@ struct Query {
   /// A lower bound of the next timeout. `expire` makes it exact.
   private(set) var nextExpiry: Instant
   private var newlySettled: [Int] = []
-  /// Indices of participants, by the number of the delegate's id (see `PlacesByID`). Empty while there are few
-  /// participants.
+  /// Indices of participants, by the delegate's id as an integer (see `PlacesByID`). Empty if they are few.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -138,8 +137,8 @@ struct Query {
     }
   }
 
-  /// Restores participants. Unasked ones must come last. The caller must then call `beginWaiting` of each
-  /// delegate for which the query waits.
+  /// Restores participants. Unasked participants must come last. For each participant for which the query
+  /// waits, the caller must then call `beginWaiting` of the delegate.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -192,7 +191,7 @@ struct Query {
 
   var hasAskedAnybody: Bool { participants.contains(where: \.wasAsked) }
 
-  /// Includes delegates that have left since the question.
+  /// Includes delegates that have left after the bus asked them.
   mutating func hasAsked(user: UInt32) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
   }
@@ -208,8 +207,8 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Returns the next participant to ask, and settles delegates that have left since the query began. The
-  /// caller must then call `takeTurn`.
+  /// Returns the index of the next participant to ask. Settles the participants before it as `gone`, if their
+  /// delegates have left. The caller must then call `takeTurn`.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -251,7 +250,7 @@ struct Query {
     participants[index].hasTurn = true
   }
 
-  /// Call this when the delegate has answered or deferred, or did not get the question.
+  /// Call this when the delegate has answered, deferred or asked a nested query, or did not get the question.
   mutating func endTurn(_ index: Int) {
     guard participants[index].hasTurn else { return leaveTurns(index) }
     participants[index].hasTurn = false
@@ -269,13 +268,13 @@ struct Query {
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// Call this if an earlier bus has sent a question that would wait for its turn on this bus.
+  /// Call this in a replay if the earlier bus had sent a question that waits for its turn on this bus.
   mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true
   }
 
-  /// Inlined, because the bus calls this for each answer.
+  /// This method is inlined, because the bus calls it for each answer.
   @inline(__always) mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
@@ -326,8 +325,8 @@ struct Query {
     return newlySettled
   }
 
-  /// Extends the participant's time, at most to the asker's deadline. Never shortens it. Returns the end of the
-  /// time.
+  /// Extends the participant's timeout, up to the deadline of the query. Never shortens the timeout. Returns
+  /// its new end.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("the query does not wait for participant \(index)")
@@ -351,8 +350,8 @@ struct Query {
 
   private static let unasked = "it was not asked in time"
 
-  /// Settles the participants whose time is over. After the asker's deadline, this settles all participants,
-  /// even unasked ones: a delegate that could not be asked in time did not approve.
+  /// Settles the participants whose timeout has expired. After the deadline of the query, also settles
+  /// unasked participants, because a delegate that the bus could not ask in time has not approved.
   ///
   /// - Returns: the inboxes in which questions have become unread.
   mutating func expire(at now: Instant) -> [QuestionInbox] {
@@ -405,8 +404,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override ignores holds and missing required delegates. If there are no other vetoes and no approvals,
-    // the fallback decides.
+    // An override ignores holds and missing required delegates. If there are no other vetoes and no
+    // approvals, the fallback decides.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =
@@ -425,8 +424,8 @@ struct Query {
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 
-  /// The reasons in a verdict, cut to the budget. An element is nil if the verdict omits the participant. The
-  /// result is nil if everything fits. Vetoes go first, and values are always listed.
+  /// The participants' reasons in a verdict, cut to the budget. An element is nil if the verdict omits the
+  /// participant. The list is nil if everything fits. The budget admits vetoes first, and never omits values.
   private func boundedList(within budget: OutcomeBudget) -> [String?]? {
     if budget.fits(participants.count, answers: answerByteCount) { return nil }
     var budget = budget

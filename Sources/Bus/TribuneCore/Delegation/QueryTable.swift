@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The queries under way. A new query reuses a free record, with the memory of its arrays and buffers.
+/// The queries under way. A new query reuses a free record and the memory of its arrays and buffers.
 struct QueryTable {
   private struct Record {
     /// In a free record, this is the previous query without its participants.
@@ -13,7 +13,7 @@ struct QueryTable {
     var objectLength = 0
     var deadline: Due.Handle?
 
-    /// Reuses the buffer if it is small, and no question refers to it.
+    /// Reuses the buffer if it is small and is not referenced by a question.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
       if isKnownUniquelyReferenced(&tail), tail.capacity <= QueryTable.tailKept {
         tail.truncate(to: 0)
@@ -65,7 +65,7 @@ struct QueryTable {
     free.append(place)
   }
 
-  /// Methods on the path of an answer are mutating, because non-mutating ones would be called on a copy.
+  /// `Query` handles answers in mutating methods, because Swift would call other methods on a copy.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }

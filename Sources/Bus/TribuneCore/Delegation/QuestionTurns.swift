@@ -2,16 +2,16 @@
 
 import TribuneWire
 
-/// Decides which questions the delegates of one connection have, and which questions wait on the bus.
+/// Decides which questions the bus sends to the delegates of one connection, and which questions wait.
 ///
-/// The delegates get a few questions at a time, and the askers' users take turns. A sixteenth of these
-/// questions is reserved for privileged users, and a sixteenth for all others. A privileged user may have all
-/// questions that are not reserved for others. Other users share the questions that are not reserved for
-/// privileged users, as in `Accounts`. When its turn comes, every user may have at least one question.
+/// The number of questions at a time is limited, and the users who ask take turns. A sixteenth of the limit
+/// is reserved for privileged users, and a sixteenth for all others. Privileged users may use all that is not
+/// reserved for others. Others share what is not reserved for privileged users, by the rule of `Accounts`. In
+/// its turn, a user may have one question even beyond its share.
 ///
-/// A question *has its turn* from its sending until the delegate answers, defers, or asks a nested query. If
-/// the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn until the
-/// client has read all frames that were sent by then.
+/// A question *has its turn* from when the bus sends it until the delegate answers, defers, or asks a nested
+/// query. If the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn
+/// until the client has read all frames that the bus sent before.
 struct QuestionTurns {
   struct Waiting {
     let number: UInt64
@@ -23,10 +23,10 @@ struct QuestionTurns {
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Includes unread questions.
+    /// The number of questions that have their turn, including unread questions.
     var sent = 0
     var unread = 0
-    /// The number of questions that were unread when the server began its last check for unread frames.
+    /// The number of questions that were unread when the server began its last check (`takeReport`).
     var reported = 0
     var waiting: [Waiting] = []
     /// Entries before `head` are closed.
@@ -34,11 +34,11 @@ struct QuestionTurns {
     var openCount = 0
   }
 
-  /// While `users` has at most this number, users without questions stay, because they are likely to ask again.
+  /// Up to this size of `users`, users without questions stay, because they will probably ask again.
   private static let idleMax = 4
   private static let searchedMax = 16
 
-  /// The users who ask: nearly always one or two.
+  /// The users who ask. Nearly always, there are one or two.
   private var users: [User] = []
   private var places: [UInt32: Int] = [:]
   /// Users with waiting questions, in the order of their turns.
@@ -48,11 +48,11 @@ struct QuestionTurns {
   private(set) var unreadCount = 0
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// True while the server checks for unread frames, because questions wait until the client has read them.
+  /// True while the server checks whether the client has read its frames. Other questions wait for this.
   private(set) var isReported = false
 
   var isAnyWaiting: Bool { !turns.isEmpty }
-  /// False if the queries under way determine the state, so the log does not need it.
+  /// False if the log need not contain this state, because the queries under way determine it.
   var isWorthKeeping: Bool { isAnyWaiting || unreadCount > 0 }
 
   // MARK: Questions
@@ -68,7 +68,7 @@ struct QuestionTurns {
     mayHave(count, beside: users[place].sent, isPrivileged: users[place].isPrivileged, of: max)
   }
 
-  /// - Parameter own: the number of the user's questions that have their turns.
+  /// - Parameter own: the number of the user's questions that have their turn.
   private func mayHave(_ count: Int, beside own: Int, isPrivileged: Bool, of max: Int) -> Bool {
     if sentCount == 0, count == 1 { return true }
     guard sentCount + count <= max else { return false }
@@ -78,10 +78,10 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// The most questions that privileged users together, or all others together, may have.
+  /// The highest number of questions that privileged users together, or all others together, may have.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// Returns false if the question cannot be sent. The caller must then call `wait`.
+  /// Returns false if the question must wait for its turn. The caller must then call `wait`.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -121,7 +121,7 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// Call this when the question was answered or deferred, or could not be sent.
+  /// Call this when the delegate has answered, deferred or asked a nested query, or did not get the question.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
   /// Call this when the bus stops waiting for the answer. The question becomes unread.
@@ -142,8 +142,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Returns true if the server must start to check for unread frames. Once the client has read them, the
-  /// server must call `markRead`, unless `isReported` is false by then.
+  /// Returns true if the server must begin to check whether the client has read its frames. Once the client
+  /// has read them, the server must call `markRead`, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -159,7 +159,7 @@ struct QuestionTurns {
 
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // If unprivileged users may have no more questions, skip these users without a lookup: there can be thousands.
+    // If unprivileged users may have no more questions, skip them without a lookup: there can be thousands.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)
@@ -253,7 +253,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// The number of unread questions of each user, and how many of them `markRead` releases.
+  /// The number of unread questions of each user, and how many of these the next `markRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
@@ -264,7 +264,7 @@ extension QuestionTurns {
 
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
-  /// - Parameter reported: the number of these questions that `markRead` releases.
+  /// - Parameter reported: the number of these questions that the next `markRead` releases.
   mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)
@@ -276,6 +276,7 @@ extension QuestionTurns {
   }
 }
 
+/// The turns of one connection. All delegates of the connection share this object.
 final class QuestionInbox {
   let slot: ConnectionSlot
   let turns = Cell(QuestionTurns())

@@ -37,11 +37,11 @@ final class AwaitedPost {
   /// A unique sort key, which puts the oldest post first.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// The number of awaited observers, including settled ones.
+  /// The number of awaited observers, including those that have acknowledged or failed.
   let count: Int
 
-  /// The missing observers are sorted by connection, so that the reply does not depend on the order in which they
-  /// settled.
+  /// The missing observers are sorted by connection, so the reply does not depend on the order in which
+  /// observers settled.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

@@ -18,7 +18,7 @@ struct BufferedNotifications {
   /// The number of notifications that later ones replaced during this suspension.
   var coalescedCount: UInt64 = 0
   private var count: UInt64 = 0
-  /// Includes losses that the bus has not reported yet.
+  /// The number of buffered notifications, and of losses that the bus has not reported yet.
   var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
@@ -26,8 +26,8 @@ struct BufferedNotifications {
   var byteCount: Int { runs.byteCount }
 
   /// - Parameters:
-  ///   - coalesces: if true, only the last frame stays, and replaces earlier frames of the same name and object.
-  ///   - limit: in bytes. If the buffer exceeds it, the oldest runs are dropped.
+  ///   - coalesces: if true, keeps only the last frame, in place of earlier ones of the same name and object.
+  ///   - limit: in bytes. If the buffer exceeds the limit, the oldest runs are dropped.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
     var count = added.count
@@ -44,7 +44,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // Drop a run over the limit without copying it.
+      // If the run alone exceeds the limit, drop it without a copy.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -58,7 +58,7 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Removes runs without counting them as lost. Returns true if any were removed.
+  /// Removes runs, but does not count them as lost. Returns true if there were such runs.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes
@@ -97,8 +97,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run for the buffers of any number of connections. All buffers share one copy of the run. Without
-/// the copy, the bus could not reuse its receive buffer.
+/// A run for the buffers of any number of connections. All buffers share one copy of the run, which frees the
+/// receive buffer for reuse.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -62,7 +62,7 @@ extension Bus {
     endWaiting(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// Returns the whole reason, or an empty text if the reason does not fit.
+  /// Returns the whole reason. If the reason does not fit in the limits on answers, returns an empty text.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -77,8 +77,8 @@ extension Bus {
     for number in oldestFirst { endWaiting(number, slot, .gone, reason: "", at: now) }
   }
 
-  /// True if the post waits for the connection, although all of the connection's awaited observations of the
-  /// post have ended.
+  /// True if the post waits for the connection, but the connection has ended all its awaited observations of
+  /// the post.
   package func isAbandoned(_ post: FrameView, by slot: ConnectionSlot) -> Bool {
     guard let number = awaitedPosts.number(poster: post.header.sender, serial: post.header.serial),
       awaitedPosts[number].waiting.contains(slot)
@@ -103,7 +103,7 @@ extension Bus {
     conclude(number)
   }
 
-  /// Ends the wait without a reply.
+  /// Ends the wait for acknowledgements without a reply to the poster.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
     for slot in post.waiting { connections[slot].unacknowledgedPosts.remove(number) }
@@ -153,7 +153,7 @@ extension NotificationCenter.Observation {
 }
 
 extension PostedNotification {
-  /// A copy of name and object, because monitors may see it much later.
+  /// A copy of the name and the object, because monitors may see them much later.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

@@ -3,7 +3,7 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Posts that need more than immediate delivery. The server forwards all other posts without the core.
+/// Posts that need more than immediate delivery. The server itself forwards all other posts.
 extension Bus {
   // MARK: Posting
 
@@ -66,7 +66,7 @@ extension Bus {
 
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers a notification that has waited the longest permitted time for an idle bus.
+  /// Delivers a notification that has waited for an idle bus for the longest permitted time.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -84,7 +84,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Usually, all receivers get the post now, and the route's array is used without a copy.
+    // Usually, all receivers get the post at once. The array of the route is then used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { receiver in
@@ -152,8 +152,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // If a user exceeds the share of unread bytes, each of its suspended connections gets an equal part. Otherwise,
-    // one large old buffer would starve the user's other buffers.
+    // If a user exceeds its share of unread bytes, half of the share is divided equally among its suspended
+    // connections. Otherwise, one large old buffer would starve the user's other buffers.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)

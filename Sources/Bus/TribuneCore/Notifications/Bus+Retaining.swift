@@ -4,8 +4,8 @@ import TribunePolicy
 import TribuneWire
 
 extension Bus {
-  /// Throws if the post cannot be bound to its poster. Later delivery is not allowed, because the poster may
-  /// have left by then.
+  /// Throws if the post cannot be bound to its poster. The bus must deliver the post at once, because the
+  /// poster may have left before a later delivery.
   func requireBindable(_ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.options.contains(.retain), fields.style == .now else {
       throw WireError(
@@ -19,7 +19,7 @@ extension Bus {
 
   mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
     let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
-    // A deferred post replaces the retained notification only at its delivery. Until then, both need capacity.
+    // A delayed post replaces the retained notification only at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
     try chargeRetained(cost, to: posted.uid, replacing: before)
     posted.reserved = cost
@@ -31,7 +31,7 @@ extension Bus {
 
   mutating func keep(_ posted: PostedNotification) {
     let (name, object) = (posted.name, posted.object)
-    // The policy may have changed since the post was accepted.
+    // The policy may have changed since the bus accepted the post.
     if posted.fields.style != .now, !access.mayRetain(name, object, user: posted.uid) {
       return release(posted)
     }
@@ -62,8 +62,8 @@ extension Bus {
     connections[slot].bound[notification.number] = nil
   }
 
-  /// Clears the bound notifications of a connection that has ended, by the same posts with which its client
-  /// would clear them.
+  /// Clears the bound notifications of a connection that has ended. Observers get the same posts as if the
+  /// client had cleared these notifications itself.
   mutating func clear(_ bound: [RetainedNotification], at now: Instant) {
     for notification in bound {
       let (buffer, fields) = (ByteBuffer(capacity: 0), Post(options: .retain))

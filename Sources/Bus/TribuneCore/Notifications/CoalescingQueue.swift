@@ -4,7 +4,8 @@ import TribuneWire
 
 /// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// `numbers` can refer to removed entries. Compaction keeps the number of removed entries proportional to `count`.
+/// `numbers` can refer to removed entries. Compaction keeps the number of removed entries proportional to the
+/// number of elements.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -18,14 +19,14 @@ struct CoalescingQueue<Element> {
   /// An entry is nil if its element was removed.
   private var entries: [Entry?] = []
   private var head = 0
-  /// The number of the first entry. While the queue has elements, each number is unique.
+  /// The number of the first entry. Numbers are consecutive, and unique while the queue has elements.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: staggers the compactions of queues that have the same elements.
+  /// - Parameter number: staggers the compactions of the many queues that can have the same elements.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
@@ -54,7 +55,7 @@ struct CoalescingQueue<Element> {
 
   mutating func remove(where isRemoved: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
-    // When `take` removes the last element, it also removes all entries.
+    // When `take` removes the last element, it also empties `entries`, so `place` is then invalid.
     for place in entries.indices where !isEmpty {
       guard let entry = entries[place], isRemoved(entry.element) else { continue }
       _ = take(at: place)

@@ -37,8 +37,8 @@ struct Monitors: ~Copyable {
     watchers.remove(at: place)
   }
 
-  /// The monitors of a name. Frames with an invalid name are shown like frames without a name, because monitors
-  /// also see refused frames.
+  /// The connections that monitor frames with this name. If the name is empty or invalid, only monitors of
+  /// all frames match. A name can be invalid, because monitors also see refused frames.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {

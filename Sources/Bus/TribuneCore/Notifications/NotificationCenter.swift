@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// Finds the connections that receive a notification.
 ///
-/// A route has all connections that receive a given name and object, each once. Delegates receive the
-/// notifications that announce or report an action on their object.
+/// A route is the list of the connections that receive notifications of a given name and object, each once.
+/// Delegates receive the notifications that announce or report an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
@@ -23,7 +23,8 @@ package struct NotificationCenter {
   }
 
   private struct Place {
-    /// The last lookup that found the connection. With it, a lookup adds each connection to a route only once.
+    /// The number of the last lookup that found the connection. By it, a lookup detects a repeated
+    /// connection.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false
@@ -31,8 +32,8 @@ package struct NotificationCenter {
 
   private var tree = PatternTree<Key>()
   private var busTree = PatternTree<Key>()
-  /// The delegates that receive will- and did-notifications. Without an object, an action is about all objects,
-  /// like its question.
+  /// The delegates that receive will- and did-notifications. Like a question, a will or did without an object
+  /// is about all objects.
   private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
@@ -109,10 +110,10 @@ package struct NotificationCenter {
     routes.invalidate()
   }
 
-  /// Finds the route of a name and an object. The route is valid until the next registration or lookup.
+  /// Finds the route of a name and an object. The index is valid until the next registration or lookup.
   ///
-  /// - Parameter key: the name and the object, contiguous as in the frame. They are validated only on a cache
-  ///   miss.
+  /// - Parameter key: the name and the object, contiguous as in the frame. This method validates them only on
+  ///   a cache miss.
   @inline(__always) mutating func route(
     of key: RawSpan, nameLength: Int, _ access: borrowing Access
   ) throws(WireError) -> (index: Int, isNew: Bool) {
@@ -179,6 +180,6 @@ package struct NotificationCenter {
     routes.remember(actions, at: index, for: permissions)
   }
 
-  /// Call this after a change of permissions, because they decide which connections receive a notification.
+  /// Call this after a change of permissions, which limit the receivers of a notification.
   mutating func invalidateRoutes() { routes.invalidate() }
 }

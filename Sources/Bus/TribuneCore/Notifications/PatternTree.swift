@@ -4,19 +4,19 @@ package import TribuneWire
 
 /// Registrations by name pattern and object, in a trie of tokens. A run of tokens without a fork is one node.
 ///
-/// After each matching run, a lookup visits the branches of the next token and of `*`. A `**` ends a run. Only
-/// one path leads to each node, so a lookup costs at most one walk through the tree. Tokens and objects are
-/// compared as numbers.
+/// After each matching run, a lookup visits the branches of the next token and of `*`. A `**` ends a run.
+/// Only one path leads to each node, so a lookup costs at most one walk through the tree. The tree compares
+/// tokens and objects as numbers (`TextNumbers`).
 ///
-/// The nodes of up to `unusedMax` released patterns stay, because programs repeatedly cancel an observation and
-/// observe the same name again. The pattern that was released first is evicted first, even if it was used
-/// since.
+/// The nodes of up to `unusedMax` released patterns stay, because programs repeatedly cancel an observation
+/// and observe the same name again. The tree first evicts the pattern that was released first, even if the
+/// pattern was used again since.
 ///
-/// A key can have several patterns, and several registrations with one pattern. The tree is a class,
-/// because copies of a struct would share the nodes.
+/// A key can have several patterns, and several registrations with one pattern. The tree is a class, because
+/// copies of a struct would share the nodes.
 package final class PatternTree<Key: Hashable> {
-  /// The content is in a cell, because checks for exclusive access would take a twentieth of the time of an
-  /// observation.
+  /// The content is in a cell, because run-time checks for exclusive access would take a twentieth of the
+  /// time of an observation.
   private final class Node {
     let content: Cell<Content>
 
@@ -114,8 +114,8 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// Returns the tokens before a final `**`. `goesOn` is true if the pattern has one. The caller must return
-  /// the array with `reuse`.
+  /// Returns the tokens before a final `**`. `goesOn` is true if the pattern has a final `**`. The caller
+  /// must give the array back with `reuse`.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {

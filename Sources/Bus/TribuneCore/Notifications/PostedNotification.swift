@@ -33,10 +33,10 @@ struct PostedNotification {
   }
 }
 
-/// The poster of a notification. At delivery, its slot can belong to another connection.
+/// The poster of a notification. At its delivery, another connection can already have the slot.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// If the poster posted to an earlier daemon and has not reconnected, only the user is known.
+  /// If the poster posted to an earlier daemon and has not reconnected, the bus knows only its user.
   package let peer: PeerIdentity
 }

@@ -5,7 +5,7 @@ import TribuneWire
 /// Notifications that wait until the end of the loop iteration, or until the bus is idle, as in
 /// NSNotificationQueue.
 struct PostingQueue {
-  /// In bytes. If more bytes wait, the oldest notifications are delivered early, because none may be lost.
+  /// In bytes. If more bytes wait, the bus delivers the oldest notifications early, instead of losing them.
   private static var waitingMax: Int { 1 << 20 }
   /// The bytes counted for each notification, in addition to its frame.
   private static var overhead: Int { 512 }
@@ -20,15 +20,14 @@ struct PostingQueue {
   var hasIdle: Bool { !idle.isEmpty }
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Removes and returns the notifications that `posted` replaces: waiting ones of the same user, with the same
-  /// name, the same object, or both.
+  /// Removes and returns the notifications that `posted` replaces. These belong to the same user, and have
+  /// the same name, the same object, or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// Adds a notification, and returns it. If the notification waits for an idle bus, it is copied and gets a
-  /// number.
+  /// Adds and returns a notification. If it waits for an idle bus, the queue copies it and assigns a number.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted

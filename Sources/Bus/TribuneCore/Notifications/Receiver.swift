@@ -29,8 +29,8 @@ package struct Receiver: Equatable, Sendable {
   package let slot: ConnectionSlot
   package private(set) var way: Way
   package private(set) var isAwaited = false
-  /// True if the connection has a delegate for this will or did. The bus then delivers the notification even if
-  /// the client is slow.
+  /// True if the connection has a delegate for this will or did. The bus then delivers the notification even
+  /// if the client is slow or suspended.
   package private(set) var isDelegate = false
 
   mutating func join(_ other: Receiver) {
@@ -41,8 +41,8 @@ package struct Receiver: Equatable, Sendable {
 
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // An awaited observer gets the post even while suspended, unless it drops notifications. In that case, the
-    // poster does not wait for it.
+    // An awaited observer gets the post even while suspended, unless the observer drops notifications. In
+    // that case, the poster does not wait for the observer.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

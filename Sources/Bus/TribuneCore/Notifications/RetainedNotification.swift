@@ -23,8 +23,8 @@ package final class RetainedNotification {
 
   var cost: Int { Self.cost(of: tail, from: peer) }
 
-  /// The bytes counted for each notification, and again for each token of its name, which may need a node in
-  /// the tree.
+  /// The bytes counted for each notification, and again for each token of its name, because a token may need
+  /// a node in the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {

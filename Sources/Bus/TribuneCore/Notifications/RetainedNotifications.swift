@@ -30,8 +30,8 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Keeps a notification, which the caller must have charged. Returns the notification that it replaces, after
-  /// releasing its charge.
+  /// Keeps a notification, which the caller must have charged. Returns the replaced notification, whose
+  /// charge this method has released.
   mutating func keep(
     _ notification: RetainedNotification, _ name: String, _ object: String
   ) -> RetainedNotification? {
@@ -81,7 +81,7 @@ struct RetainedNotifications: ~Copyable {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// The notifications of a sender. nil means all senders.
+  /// The notifications of a sender. If `sender` is nil, the notifications of all senders.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visitAll(root, nil, &found)

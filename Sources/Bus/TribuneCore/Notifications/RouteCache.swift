@@ -3,10 +3,10 @@
 import TribunePolicy
 import TribuneWire
 
-/// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot make it grow.
+/// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot enlarge it.
 ///
-/// With only one entry for each hash, 1,000 names in 2,048 entries left a quarter of the posts without a cached
-/// route.
+/// With one entry instead of four for each hash, 1,000 names in 2,048 entries would leave a quarter of the
+/// posts without a cached route.
 struct RouteCache<Receiver> {
   struct Place {
     fileprivate let hash: UInt64
@@ -80,8 +80,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of the entry that `keep` will replace, to reuse its memory when names alternate in an
-  /// entry.
+  /// Takes the array of the entry that `keep` will replace. When names alternate in an entry, this reuses the
+  /// memory of the array.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []
@@ -123,8 +123,8 @@ struct RouteCache<Receiver> {
 }
 
 private struct Decisions {
-  /// Each entry has the id of permissions in the upper 48 bits, and their actions in the lower 16. 0 is a free
-  /// entry, because the id of permissions is never 0.
+  /// Each entry has the id of permissions in the upper 48 bits, and the allowed actions in the lower 16. 0 is
+  /// a free entry, because the id of permissions is never 0.
   private var entries = SIMD4<UInt64>()
 
   subscript(permissions: UInt64) -> ActionSet? {
@@ -137,7 +137,7 @@ private struct Decisions {
 }
 
 extension RawSpan {
-  /// Not cryptographic: a peer that learns the seed can make the cache useless, but not wrong.
+  /// This hash is not cryptographic. A peer that learns the seed can make the cache useless, but not wrong.
   fileprivate func hash(seed: UInt64) -> UInt64 {
     var hash = seed ^ (UInt64(byteCount) &* 0x9E37_79B9_7F4A_7C15)
     var offset = 0

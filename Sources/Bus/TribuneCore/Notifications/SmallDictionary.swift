@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary that usually has at most one entry, which needs neither allocation nor hash. It frees excess
-/// capacity.
+/// A dictionary that usually has at most one entry. The first entry needs neither allocation nor hash. The
+/// dictionary frees excess capacity.
 struct SmallDictionary<Key: Hashable, Value> {
   private var first: (key: Key, value: Value)?
   private var others: [Key: Value] = [:]

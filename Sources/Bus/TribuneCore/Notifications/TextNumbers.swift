@@ -5,20 +5,20 @@ import TribuneWire
 struct TextNumber: Hashable {
   fileprivate let rawValue: UInt64
 
-  /// The token `*`. No table contains it.
+  /// The number of the token `*`, which is not in any table.
   static let star = TextNumber(rawValue: 0)
-  /// Any text that the table does not contain.
+  /// Stands for any text that the table does not contain.
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// Unique numbers for the texts in use, in a hash table with linear probing. If the table is full or far too
-/// large, it is rebuilt. Unused texts stay until then.
+/// Unique numbers for the texts in use, in a hash table with linear probing. A table that is full or far too
+/// large is rebuilt, which drops unused texts.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
     let text: [UInt8]
     let hash: Int
-    /// If it is 0, the next rebuild drops the text.
+    /// If this count is 0, the next rebuild drops the text.
     var useCount = 1
   }
 
@@ -35,7 +35,7 @@ struct TextNumbers {
 
   var capacity: Int { entries.count }
 
-  /// Returns the number of the text. It is valid until `release` has been called as often as `retain`.
+  /// Returns the number of the text. It stays valid until each `retain` of the text has had its `release`.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)
@@ -66,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// The number of a text, or nil. The text may be out of use, and then has no registrations.
+  /// The number of a text, or nil. A text with a number may be out of use, and then has no registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   private func index(of text: RawSpan, _ hash: Int) -> Int {

@@ -4,8 +4,8 @@ import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
-/// The checks of userInfo and of values. The owner of the `Bus` supplies the checks, because the core cannot read
-/// JSON.
+/// Checks whether userInfo and values fit a method of a protocol. The owner of the `Bus` supplies these
+/// checks, because the core cannot read JSON.
 package struct PayloadCheck: Sendable {
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
@@ -88,7 +88,7 @@ extension Bus {
     return acceptance
   }
 
-  /// Defines the protocols in `source`, and appends them to `given`. Returns their number.
+  /// Defines the protocols in `source`, and appends them to `given`. Returns the number of these protocols.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot, _ given: inout [DelegateProtocol]
   ) throws(WireError) -> Int {
@@ -119,7 +119,7 @@ extension Bus {
     guard
       let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
     else { throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"") }
-    // A replay need not look for another protocol: the object had none when the declaration was first accepted.
+    // A replay need not look for a conflicting protocol of the object: the earlier bus has found none.
     if restoring.isReplaying { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
@@ -138,7 +138,7 @@ extension Bus {
     accounts.charge(-declaration.protocolCount, of: .protocols, to: connections[declaration.slot].account)
   }
 
-  /// Applies the protocols and objects of the configuration. Declarations of connections keep their protocols.
+  /// Applies the protocols and objects of the configuration. Declarations of clients keep their protocols.
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
@@ -204,12 +204,12 @@ extension Bus {
     }
   }
 
-  /// Throws if a delegate does not conform to the object's protocol. A delegate for any object must conform to
-  /// each protocol with a method to which it responds.
+  /// Throws if a delegate does not conform to the object's protocol. A delegate for any object must conform
+  /// to each protocol that has a method to which the delegate responds.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // A replay attaches earlier delegates again, even if the declarations differ now.
+    // A replay must attach each delegate that the earlier bus accepted, even if the declarations differ now.
     guard !restoring.isReplaying else { return }
     let isOfAny = object.byteCount == 0
     var meant: [(object: String, linked: DelegateProtocol)] = []
@@ -230,8 +230,8 @@ extension Bus {
 
   // MARK: Listing
 
-  /// Objects with a protocol or delegates, and the patterns of the configuration, sorted by name. If
-  /// `connection` is not 0, only objects that it declares.
+  /// The objects with a protocol or delegates, and the patterns of the configuration, sorted by name. If
+  /// `connection` is not 0, only the objects that this connection declares.
   package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
     var entries: [ExactText: ObjectEntry] = [:]
     for (object, linked, declarer) in declarations.objects(of: connection) {
@@ -259,7 +259,7 @@ extension Bus {
       connection: declarations.declarer(of: text) ?? .bus)
   }
 
-  /// The protocols that the connection defines, sorted by name. 0 means all protocols.
+  /// The protocols that the connection defines, sorted by name. If `connection` is 0, all protocols.
   package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
     declarations.library.protocols.compactMap { linked in
       let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus
@@ -271,7 +271,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol. If the object has no protocol, `object` is the name of a protocol.
+  /// The methods of the object's protocol. If the object has none, `object` must be the name of a protocol.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

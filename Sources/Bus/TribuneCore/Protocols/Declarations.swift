@@ -9,7 +9,7 @@ final class DeclarationRegistration {
   let serial: Serial
   /// Empty if the declaration only defines protocols.
   let object: String
-  /// Does not change if the protocol's name gets another definition.
+  /// The object's protocol. It stays the same if the protocol's name gets another definition.
   let linked: DelegateProtocol?
   let isDefinition: Bool
   let protocolCount: Int
@@ -28,7 +28,7 @@ final class DeclarationRegistration {
   }
 
   /// The object for which the policy must allow the declaration. Empty (for any object) if the declaration
-  /// defines protocols, because protocols are for the whole bus.
+  /// defines protocols, because protocols apply to the whole bus.
   static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
 
   var objectToPermit: String { Self.objectToPermit(object, isDefinition: isDefinition) }
@@ -36,7 +36,7 @@ final class DeclarationRegistration {
   var definer: Definer { Definer(connection: connection, serial: serial) }
 }
 
-/// The declaration that owns a protocol. The bus may still refuse this declaration.
+/// Identifies the declaration that defines a protocol. The bus may still refuse this declaration.
 struct Definer: Hashable, Sendable {
   let connection: ConnectionID
   let serial: Serial
@@ -113,8 +113,8 @@ struct Declarations {
     return found
   }
 
-  /// The protocols with a method that a pattern matches, each with its first object. A pattern with a leading
-  /// wildcard is about everything, so it is ignored.
+  /// The protocols with a method that a pattern matches, each with its first object by name. Ignores patterns
+  /// with a leading wildcard, because they do not mean a particular protocol.
   func protocols(meantBy patterns: [Pattern]) -> [(object: String, linked: DelegateProtocol)] {
     let patterns = isEmpty ? [] : patterns.filter { $0.text.utf8.first != UInt8(ascii: "*") }
     guard !patterns.isEmpty else { return [] }
@@ -129,7 +129,7 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: if true, definitions of the same names in files win, as if the files were loaded later.
+  /// - Parameter yields: if true, definitions of the same names in files win, as if files were loaded later.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool
@@ -150,8 +150,8 @@ struct Declarations {
 
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// Applies the configuration. If a pattern's protocol is no longer defined, the pattern keeps it if `isUsed`
-  /// returns true.
+  /// Applies the configuration. If a pattern's protocol is no longer defined and `isUsed` returns true, the
+  /// pattern keeps the protocol.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -188,7 +188,7 @@ struct Declarations {
     }
   }
 
-  /// Restores only the rules. The names of their protocols keep their current meaning in the library.
+  /// Restores the rules with the protocols that the log contains. Does not change the library.
   mutating func restoreRules(from reader: inout FieldReader) throws(WireError) {
     var wanted: [(pattern: ObjectPattern, name: String)] = []
     for _ in 0..<(try reader.integer(UInt32.self)) {
@@ -224,6 +224,6 @@ struct Declarations {
 
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// The patterns that keep a protocol although it is no longer defined, because their objects have delegates.
+  /// The patterns that keep a protocol without a definition, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

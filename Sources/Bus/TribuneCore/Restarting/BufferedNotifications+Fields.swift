@@ -3,7 +3,7 @@
 import TribuneWire
 
 extension BufferedNotifications {
-  /// Appends the notifications, and returns their files in order.
+  /// Appends the notifications to `buffer`. Returns their files in order.
   func append(to buffer: ByteBuffer) -> [any AttachedFile] {
     var files: [any AttachedFile] = []
     buffer.append(lostCount)
@@ -32,8 +32,7 @@ struct RestoredBuffer {
   private(set) var coalescedCount: UInt64
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// Each run must consist of whole posts. If the run has a file or can be replaced, it must have only one
-  /// post.
+  /// Each run must consist of whole posts. A run that has a file or can be replaced must have only one post.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else {

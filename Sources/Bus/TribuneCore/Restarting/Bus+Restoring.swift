@@ -7,7 +7,7 @@ package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
 
-  /// No bus can reach this id. A higher number is corrupt, and would soon overflow.
+  /// A bus cannot reach this id. A higher number in a log is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0) {
@@ -17,9 +17,9 @@ package struct BusCounters: Equatable {
 }
 
 /// Restores a bus from the log of an earlier one. The server replays the logged frames, and calls `setLast`
-/// before each. State without frames is restored directly.
+/// before each. Separate methods restore the state that does not come from logged frames.
 ///
-/// The earlier bus has already sent the effects of these frames, so the server drops them (`dropEffects`).
+/// The earlier bus has already performed the effects of the frames, so the server must call `dropEffects`.
 extension Bus {
   package var counters: BusCounters {
     mutating get {
@@ -27,8 +27,8 @@ extension Bus {
     }
   }
 
-  /// Until `finishRestoring`, these numbers can be lower than ids that were already given. After it, new ids
-  /// are unique.
+  /// Sets the last ids, from which the next replayed frame continues. Until `finishRestoring`, they can be
+  /// lower than ids that were already given. After that call, new ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
@@ -49,7 +49,7 @@ extension Bus {
     }
   }
 
-  /// Marks ids up to these as given.
+  /// Marks all ids up to these as given.
   package mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     ids.queries.raiseHighest(to: query)
     ids.delegates.raiseHighest(to: delegate)
@@ -65,10 +65,10 @@ extension Bus {
     }
   }
 
-  /// Stops waiting for delegates and observers that have not reconnected.
+  /// Settles delegates that were not restored as `gone`. Concludes awaited posts that have no observers left.
   ///
-  /// Call this once: after all frames were replayed and all other state was restored, after `dropEffects`, and
-  /// after lost connections were disconnected. The server must perform the effects of this call.
+  /// Call this once, after these steps: the server has replayed all frames, restored all other state, called
+  /// `dropEffects`, and disconnected lost connections. The server must perform the effects of this call.
   package mutating func finishRestoring(at now: Instant) {
     ids.queries.finishRestoring()
     ids.delegates.finishRestoring()
@@ -79,7 +79,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// The kinds of state that a replay of frames cannot restore.
+  /// The kinds of state that a replay of frames does not restore.
   package enum UnderWay {
     case query
     case action
@@ -87,8 +87,8 @@ extension Bus {
     case turns
   }
 
-  /// Calls `body` with the owner and the fields of each query (with the oldest first), action, awaited post and
-  /// state of turns. The buffer is reused for the next call.
+  /// Calls `body` with the owner and the fields of each query (oldest first), action, awaited post, and state
+  /// of turns. The next call reuses the buffer.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -122,7 +122,7 @@ extension Bus {
     isConnected(slot) && connections[slot].hasRegistered(serial)
   }
 
-  /// True if the connection has actions under way, or if notifications are bound to it.
+  /// True if the connection has actions under way or bound notifications.
   package mutating func hasActionsOrBound(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && !(connections[slot].actions.isEmpty && connections[slot].bound.isEmpty)
   }

@@ -2,11 +2,11 @@
 
 package import TribuneWire
 
-/// Logs and restores the configuration, because a replay uses the configuration that was in force.
+/// Logs and restores the configuration, because a replay must use the configuration of the earlier bus.
 ///
-/// Limits on quantities are omitted, because a replay does not refuse accepted frames. Some values that a
-/// registration takes from the configuration (`LoggedContext`) are stored with its frame, which can outlive
-/// that configuration.
+/// The log omits limits on quantities, because a replay does not refuse accepted frames. A registration can
+/// outlive the configuration under which it was accepted. So its entry in the log also has some values from
+/// that configuration (`LoggedContext`).
 extension Bus {
   package mutating func appendConfiguration(to buffer: ByteBuffer) {
     buffer.append(limits.deadline)
@@ -14,7 +14,7 @@ extension Bus {
     declarations.appendRules(to: buffer)
   }
 
-  /// If it throws, the bus is unchanged.
+  /// If this method throws, the bus is unchanged.
   package mutating func restoreConfiguration(_ fields: RawSpan) throws(WireError) {
     var reader = FieldReader(fields)
     let deadline: UInt32 = try reader.integer()

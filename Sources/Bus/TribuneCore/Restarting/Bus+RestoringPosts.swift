@@ -29,8 +29,8 @@ extension Bus {
     post.shown?.append(to: buffer)
   }
 
-  /// Restores an awaited post. Cuts its deadline to the longest permitted one. Observers that are not connected
-  /// are `gone`. If it throws, the bus is unchanged.
+  /// Restores an awaited post. Cuts its deadline to the longest permitted one. Observers that are not
+  /// connected are `gone`. If this method throws, the bus is unchanged.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -60,7 +60,7 @@ extension Bus {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
-    // A bus never has that many connections.
+    // A bus never has this many observers.
     guard reply.acknowledged <= 1 << 24 else {
       throw WireError(
         .invalidValue,
@@ -165,8 +165,8 @@ extension Bus {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification as the latest of the retained ones. All of them together may exceed the limits. If
-  /// it throws, the bus is unchanged.
+  /// Restores a notification as the newest retained one. The retained notifications may then exceed the
+  /// limits. If this method throws, the bus is unchanged.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -183,15 +183,15 @@ extension Bus {
 
   // MARK: Buffered notifications
 
-  /// Appends the buffered notifications. Returns their files for `restoreBuffered`, in order.
+  /// Appends the buffered notifications to `buffer`. Returns their files for `restoreBuffered`, in order.
   package mutating func appendBuffered(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
     return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
-  /// Appends notifications to the buffer of a connection, except any that the connection may no longer observe.
-  /// The buffer may then exceed the limit; the next notification drops the oldest. If it throws, the bus is
-  /// unchanged.
+  /// Appends notifications to the buffer of a connection, except those that the connection may no longer
+  /// observe. If the buffer then exceeds the limit, the bus drops the oldest when it buffers the next one. If
+  /// this method throws, the bus is unchanged.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {

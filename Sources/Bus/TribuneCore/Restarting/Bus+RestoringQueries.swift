@@ -3,9 +3,9 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// Restores queries. The serial of the `attach` identifies a participant's delegate. If the replay has attached
-/// the same delegate, the query continues with it. Otherwise, the query gets a substitute for the delegate,
-/// which `finishRestoring` settles as `gone`.
+/// Restores queries. The connection and the serial of the `attach` identify the delegate of a participant. If
+/// the replay has attached this delegate, the query continues with it. Otherwise, the query gets a
+/// substitute, which `finishRestoring` settles as `gone`.
 extension Bus {
   private enum StateTag: UInt8 {
     case unasked, waiting, settled
@@ -56,8 +56,8 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Restores a query, which may exceed the limits for new queries. Cuts its deadline to the longest permitted
-  /// one. If it throws, the bus is unchanged.
+  /// Restores a query, even beyond the limits for new queries. Cuts its deadline to the longest permitted
+  /// one. If this method throws, the bus is unchanged.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -214,9 +214,9 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// True if the mode allows the states of the participants. In a sequential mode, the query waits for one
-  /// participant, and unasked participants come last. A query that reached its deadline between two participants
-  /// waits for no participant, and is about to end.
+  /// True if the states of the participants are possible in the mode. In a sequential mode, the query waits
+  /// for one participant, and unasked participants come last. If the deadline came between two participants,
+  /// the query waits for neither, and is about to end.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return waitingCount > 0 && next == participants.count }
     return (waitingCount == 1 || waitingCount == 0 && next < participants.count)
@@ -231,7 +231,7 @@ extension QueryTail {
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// - Parameter attachment: the file with the userInfo, if the bytes do not contain it.
+  /// - Parameter attachment: the file with the userInfo, if `reader` does not contain the userInfo.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))
     objectLength = Int(try reader.integer(UInt8.self))

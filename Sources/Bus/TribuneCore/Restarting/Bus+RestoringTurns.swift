@@ -26,12 +26,12 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Call this after the connection's delegates and all queries are restored. If it throws, it changes no turn.
+  /// The queries and the connection's delegates must already be restored. If this throws, no turn changes.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // If all delegates of the connection have left, it has no inbox yet, but can have unread questions.
+    // If all its delegates have left, the connection has no inbox yet, but can have unread questions.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -89,7 +89,7 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // Rebuild the list: the replay added some connections repeatedly, and some whose clients have read since.
+    // Rebuild the list, in which the replay left duplicates, and connections without unread questions.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

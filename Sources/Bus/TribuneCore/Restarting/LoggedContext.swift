@@ -3,14 +3,14 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// Facts that decided about a frame, but are neither in it nor in earlier frames of the log
-/// (`Acceptance.context`).
+/// Facts that the bus used to handle a frame, and that are neither in this frame nor in earlier frames of the
+/// log (`Acceptance.context`).
 enum LoggedContext {
   /// The values that the `attach` took from the configuration and the policy.
   case attach(timeout: UInt32, replaced: Set<DelegateID>)
-  /// The protocols on which the `declare` relies. At a replay, they may be gone, or may differ.
+  /// The protocols on which the `declare` relies. At a replay, these protocols may be gone, or may differ.
   case declare([DelegateProtocol], length: Int)
-  /// The reason why the bus dropped the answer's text or value. It depends on limits, and so on other users.
+  /// The reason why the bus dropped the answer's text or value. A replay does not check the answer again.
   case answer(truncation: String)
 
   init?(_ fields: RawSpan, of kind: FrameKind?) throws(WireError) {
@@ -44,7 +44,7 @@ enum LoggedContext {
     ByteBuffer(holding: reason.utf8Bytes)
   }
 
-  /// Excludes protocols that the declaration's own frame defines.
+  /// Encodes the context of a declaration, without protocols that the declaration's own frame defines.
   static func of(_ declaration: DeclarationRegistration, in library: ProtocolLibrary<Definer>) -> ByteBuffer {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
@@ -59,8 +59,8 @@ enum LoggedContext {
 }
 
 extension Bus {
-  /// Begins a replay. Lifts the limits, because each frame was within the limits when it first arrived. Must
-  /// precede all other calls.
+  /// Begins a replay. Call this before all other methods. Lifts the limits, because each frame was within the
+  /// limits when the earlier bus received it.
   package mutating func beginReplay() {
     restoring.isReplaying = true
     limits = limits.lifted
@@ -76,8 +76,8 @@ extension Bus {
     try take(frame, in: slice, from: slot, try LoggedContext(context, of: frame.header.kind), at: now)
   }
 
-  /// Ends a replay. Drops its counts, because the earlier bus has already counted these events. The caller must
-  /// then set the limits.
+  /// Ends a replay. Drops its statistics, because the earlier bus has already counted these events. The
+  /// caller must then set the limits.
   package mutating func endReplay() {
     restoring.isReplaying = false
     beginCounting()

@@ -23,7 +23,7 @@ extension Bus {
     return tally
   }
 
-  /// The host's questions count in root's share, whoever asks them.
+  /// Questions about the host count in root's share, even if another user asks them.
   mutating func tally(ofName name: String, for uid: UInt32) -> Tally<NameCounts> {
     tallies.names.tally(of: name, for: WellKnownQuestions.isOfTheHost(name) ? 0 : uid)
   }
@@ -58,8 +58,7 @@ extension Bus {
 
   // MARK: Lists
 
-  /// The counts of the busiest names, with the busiest first. The last entry, without a name, has the sum of
-  /// all others.
+  /// The counts of the busiest names, busiest first. The last entry, without a name, sums up all others.
   package var nameEntries: [NameEntry] {
     let (busiest, others) = tallies.names.all
     var entries = busiest.map { $1.entry(named: $0) }
@@ -137,7 +136,7 @@ extension Query {
 
   fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
     let held = standing.prefix(Self.listedMax).map { QueryParticipant($0) }
-    // If the list is too short for all, it prefers participants for which the query waits.
+    // If not all participants fit in the list, prefer participants for which the query waits.
     var awaitedLeft = Self.listedMax - held.count
     var othersLeft = max(0, awaitedLeft - participants.count(where: \.isAwaited))
     awaitedLeft -= othersLeft

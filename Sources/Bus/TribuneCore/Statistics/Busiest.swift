@@ -2,8 +2,7 @@
 
 import TribuneWire
 
-/// Counts of the busiest keys by `inShares`, and one tally for all others. So clients cannot make the memory
-/// grow.
+/// The counts of the busiest keys by `inShares`, and one tally for all others. So the memory is bounded.
 package struct Busiest<Key: Hashable, C: Counts> {
   package static var countMax: Int { 1000 }
   /// Eviction must rank all keys, so it removes many keys at once.
@@ -15,7 +14,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
 
   package init() {}
 
-  /// - Parameter uid: the user in whose share the key counts. If root uses the key, it counts in root's share.
+  /// - Parameter uid: the user to whose share the key belongs. A key that root uses belongs to root's share.
   package mutating func tally(of key: Key, for uid: UInt32) -> Tally<C> {
     if let tally = tallies[key] {
       if uid == 0 { tally.uid.value = 0 }

@@ -8,13 +8,13 @@ package protocol Counts {
   mutating func add(_ other: Self)
 }
 
-/// The counts of one key. A reference to a tally stays valid after its eviction; updates then go to the
-/// overflow tally.
+/// The counts of one key. References to a tally stay valid after its eviction from `Busiest`. Updates then go
+/// to the tally for all other keys.
 package final class Tally<C: Counts> {
   private let own = Cell(C())
   private let hasEnded = Cell(false)
   private let successor = Cell<Tally?>(nil)
-  /// The number of attached delegates that use the tally. The tally ends only while this is 0.
+  /// The number of attached delegates that use the tally. The tally can end only while this number is 0.
   let userCount = Cell(0)
   let uid: Cell<UInt32>
 
@@ -35,7 +35,7 @@ package final class Tally<C: Counts> {
     body(&successor.own.value)
   }
 
-  /// Ends this tally. `successor` gets its counts, and all later updates.
+  /// Ends this tally. `successor` gets its counts and all later updates.
   func end(for successor: Tally) {
     successor.own.value.add(own.value)
     own.value = C()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
-  /// True if the line is valid, but never matches.
+  /// True if the line is valid, but has no effect.
   package var isWarning: Bool
   package var file: String
   package var line: Int
-  /// The place in the line, in bytes, counted from 1.
+  /// The place of the mistake in the line, in bytes, counted from 1.
   package var column: Int
   package var message: String
 

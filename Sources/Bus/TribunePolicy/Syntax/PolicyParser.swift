@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Looks up the ids of users and groups. The functions return nil if the host does not have the name.
+/// Looks up the ids of users and groups. `user` and `group` return nil if the host does not have the name.
 package struct NameLookup: Sendable {
   package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
 
@@ -16,15 +16,15 @@ package struct NameLookup: Sendable {
   }
 }
 
-/// Parses policy files and expectations. After a mistake, it continues with the next line, to report all
-/// mistakes.
+/// A parser for policy files and expectations. After a mistake, it continues with the next line, so it
+/// reports all mistakes.
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
   private static let linesMax = 100_000
 
   private let lookup: NameLookup
-  /// Earlier lookups. Even a policy of a thousand lines names only few users.
+  /// The results of earlier lookups. Even a policy of a thousand lines names only few users.
   private var known: [ExactText: Condition] = [:]
   package private(set) var lines: [PolicyLine] = []
   package private(set) var tests: [PolicyTest] = []
@@ -94,7 +94,7 @@ package struct PolicyParser {
     }
   }
 
-  /// Splits a line into words. A word that starts with `#` starts a comment.
+  /// Splits a line into words. A word that begins with `#` begins a comment.
   private static func words(in line: String) -> [Word] {
     var words: [Word] = []
     for word in line.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D].contains($0) }) {
@@ -150,8 +150,8 @@ package struct PolicyParser {
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
   }
 
-  /// Checks that the names can be asked. A deny line with a misspelt question would have no effect, so it is an
-  /// error.
+  /// Checks for names that are never asked, such as misspelt questions. Warns about them in an allow line,
+  /// and throws otherwise. A deny line with such a name would have no effect.
   ///
   /// - Parameter effect: the effect of the line, or nil for an expectation.
   private mutating func requireAskable(
@@ -159,7 +159,7 @@ package struct PolicyParser {
   ) throws(Mistake) {
     for name in names {
       let isMisspelt = WellKnownQuestions.meant(by: name.text) != nil
-      // Unless `isQuestion` or `isHeld`, the name may belong to a notification or a value.
+      // If `isQuestion` and `isHeld` are false, the name can belong to a notification or a value query.
       let isQuestion =
         NameSyntax.split(name.text).last.lowercased().hasPrefix("should")
         || (name.text.hasSuffix("*")
@@ -227,10 +227,10 @@ package struct PolicyParser {
     }
   }
 
-  /// Parses the conditions of a line. A deny line without a matching process would have no effect, so it is an
-  /// error.
+  /// Parses the conditions of a line. A deny line whose conditions exclude all processes would have no
+  /// effect, so it is an error.
   ///
-  /// - Parameter effect: the effect of the line, or nil for an expectation, whose conditions describe one
+  /// - Parameter effect: the effect of the line. It is nil for an expectation, whose conditions describe one
   ///   process.
   private mutating func who(
     _ word: Word, _ effect: PolicyLine.Effect?, _ reader: LineReader
@@ -289,7 +289,7 @@ package struct PolicyParser {
   ) throws(Mistake) -> UInt32? {
     guard !name.isEmpty else { throw Mistake(column, "the name of the \(what) is missing") }
     if name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // -1 is never a user: chown(2) and similar calls take it as "no change".
+      // The id -1 never belongs to a user or group: chown(2) and similar calls interpret it as "no change".
       guard let id = UInt32(name), id != .max else {
         throw Mistake(column, "\"\(name)\" is not the id of a \(what)")
       }

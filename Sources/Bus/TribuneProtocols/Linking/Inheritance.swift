@@ -155,7 +155,7 @@ struct Inheritance {
     return nil
   }
 
-  /// True if any parent requires the method, even if a more distant ancestor declares it as optional.
+  /// True if any parent requires the method, even if a more distant ancestor declares the method as optional.
   private func isRequiredAlready(_ inherited: ProtocolMethod) -> Bool {
     parents.contains { $0.method(named: inherited.name)?.isRequired == true }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links each protocol after all its parents. Protocols that can never be linked are in a cycle, or inherit
-/// from one. The result omits protocols with errors, and all protocols that inherit from these.
+/// Links each protocol after all its parents. A protocol that waits for ever is in a cycle, or inherits from
+/// one. The result omits protocols with errors, and all protocols that inherit from these.
 struct Linker {
   private enum State {
     case waiting
@@ -85,8 +85,7 @@ struct Linker {
     }
   }
 
-  /// Reports a cycle. Every waiting declaration has a waiting parent, so a walk from parent to parent reaches a
-  /// cycle.
+  /// Reports a cycle. Each waiting declaration has a waiting parent, so following parents reaches a cycle.
   private mutating func breakCycle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]

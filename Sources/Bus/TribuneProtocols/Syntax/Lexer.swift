@@ -2,7 +2,7 @@
 
 struct Token {
   enum Kind: Equatable {
-    /// A keyword or a name. The parser decides this by the context.
+    /// A keyword or a name. The parser distinguishes them by the context.
     case word
     case leftBrace, rightBrace, leftParenthesis, rightParenthesis, leftBracket, rightBracket
     case colon, comma, question, arrow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ProtocolParser {
-  /// - Parameter depth: the number of enclosing types.
+  /// - Parameter depth: the nesting level of the type; 1 for the outermost type.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
       diagnose("types are nested more than \(ProtocolLimits.typeDepth) deep")
@@ -77,7 +77,6 @@ extension ProtocolParser {
     }
   }
 
-  /// Parses a list of items with unique names.
   private mutating func parseList<Item>(
     of thing: String, _ word: Word, _ parseRest: (inout ProtocolParser, String) throws(Misread) -> Item
   ) throws(Misread) -> [Item] {

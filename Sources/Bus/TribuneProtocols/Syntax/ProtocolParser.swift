@@ -16,7 +16,7 @@ import TribuneWire
 /// After an error, the parser continues with the next member or protocol, to report all errors of a source.
 /// Keywords are not reserved: a field may have the name `type`.
 struct ProtocolParser {
-  /// The parser has reported an error, and looks for a place to continue.
+  /// Thrown after the parser has reported an error. The parser then looks for a place to continue.
   struct Misread: Error {}
 
   let file: String
@@ -69,7 +69,7 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // Drop a protocol without a name: no other protocol can inherit from it.
+    // A protocol without a name is dropped, because other protocols cannot inherit from it.
     if !current.name.isEmpty { declarations.append(current) }
   }
 
@@ -201,8 +201,8 @@ struct ProtocolParser {
     return fields
   }
 
-  /// The bus recognizes questions, and the notifications for delegates, by the form of their names. So a method's name
-  /// must have the form of its kind, and a value method's name must not look like a question.
+  /// The bus recognizes questions, and the notifications for delegates, by the form of their names. So a
+  /// method's name must have the form of its kind, and a value method's name must not look like a question.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
       diagnose(

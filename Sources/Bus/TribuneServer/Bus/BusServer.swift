@@ -7,10 +7,10 @@ import TribuneWire
 
 /// Wires the parts of one daemon's bus together, and calls them in each iteration of the event loop.
 ///
-/// Everything runs on the main actor. The bus handles frames in place in the read buffer. It queues their
-/// consequences, and sends these at the end of the iteration, with one call for each connection.
+/// Everything runs on the main actor. The bus handles frames in the read buffer, and queues the frames that
+/// result. At the end of the iteration, it sends each connection's queue with one call.
 ///
-/// A part calls only parts above it in the list in docs/ARCHITECTURE.md (*The server*).
+/// docs/ARCHITECTURE.md (*The server*) lists the parts. A part calls only parts above it in that list.
 final class BusServer: EventLoopTarget {
   /// The number of counter slots in the log, one for each connection. `ConnectionsMax=` cannot be higher.
   nonisolated static let slotCount = 1 << 17
@@ -48,8 +48,8 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// True in every other iteration, which sends postponed output before it reads. The iterations between leave time
-  /// for the input of users with constant output.
+  /// Alternates: if true, the iteration sends postponed output before it reads input. If false, it reads
+  /// first, so users with constant output also have time for their input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
 
@@ -109,7 +109,7 @@ final class BusServer: EventLoopTarget {
     recovery.logResult()
   }
 
-  /// A connected client may still send frames up to the length limits in its welcome.
+  /// Connected clients keep the length limits that their welcome stated.
   func reconfigure(_ configuration: Configuration) {
     let configuration = configuration.fitted(to: wal, context.log)
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
@@ -121,7 +121,7 @@ final class BusServer: EventLoopTarget {
     timeShares.markMuchWork()
   }
 
-  /// Ends the event loop when all clients have read their queues, or after `graceNanoseconds`.
+  /// Dismisses all clients. The event loop ends when all have read their queues, or after the grace period.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     let end = timeShares.nanoseconds + Self.takingNanosecondsMax
@@ -129,12 +129,12 @@ final class BusServer: EventLoopTarget {
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // A frame that one client has already sent may be for another client. The bus therefore handles such frames
-    // before it dismisses any client.
+    // A client may already have sent a frame that concerns another client. The bus therefore handles the
+    // waiting frames of all clients before it dismisses the first one.
     takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
-    // Queries end before delegates are dismissed. Otherwise, askers would learn that delegates have gone, and not
-    // that the bus stops.
+    // Queries end before delegates are dismissed. Otherwise, askers would learn that delegates have gone, and
+    // not that the bus stops.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
     context.logOmitted()
@@ -159,7 +159,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // Replaying the log has not crashed this daemon, so the recovery has succeeded.
+    // This daemon has replayed the log without a crash, so its recovery has succeeded.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()
@@ -168,7 +168,7 @@ final class BusServer: EventLoopTarget {
     _ = endIteration()
     sender.schedulePostponed()
     while let session = sender.takeScheduled() {
-      // Making Varlink replies takes long. The next daemon makes them.
+      // Making Varlink replies takes long, so the next daemon makes them.
       if session.speaksVarlink { sender.postpone(session) } else { sender.flush(session) }
     }
     snapshots.encodeAll()
@@ -211,7 +211,7 @@ final class BusServer: EventLoopTarget {
 
   var hasWork: Bool { isBusy || snapshots.hasWork }
 
-  /// Excludes snapshots: they can take long, and idle work must not wait for them.
+  /// Excludes snapshots, because they can take long and idle work must not wait for them.
   private var isBusy: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
@@ -272,8 +272,8 @@ final class BusServer: EventLoopTarget {
     return true
   }
 
-  /// If a user's time is spent, its Varlink clients wait for the next iteration. If more than `fewClients` sessions
-  /// are scheduled, the user's other clients wait, too.
+  /// If a user's time is spent, output to the user's Varlink clients waits for the next iteration. If more
+  /// than `fewClients` sessions are scheduled, output to the user's other clients waits, too.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The state that all parts share: the configuration, the time, timeouts, counters, and the `Log` of messages.
+/// The state that all parts share: configuration, time, timeouts, counters, and the `Log` of messages.
 final class ServerContext {
   let log: Log
   var configuration: Configuration

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// This daemon's counters.
 nonisolated struct Statistics {
   var posted: UInt64 = 0
   var delivered: UInt64 = 0

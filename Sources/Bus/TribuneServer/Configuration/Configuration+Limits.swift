@@ -34,15 +34,16 @@ extension Configuration {
   }
 
   // MARK: The log
-  // Shares of `LogMax=`: 8/16 for retained notifications (with the default `RetainedMax=`), 5/16 for other frames
-  // of users, 2/16 for unread control frames once the log is over half full, and 1/16 for privileged users.
+  // Shares of `LogMax=`: 8/16 for retained notifications (with the default `RetainedMax=`), 5/16 for users'
+  // other frames, 2/16 for unread control frames (used once the log is over half full), and 1/16 for
+  // privileged users.
 
-  /// In bytes: `LogMax=` for admitted entries, as much again for their consequences, and `RetainedMax=` for
-  /// retained notifications.
+  /// The length of each of the log's two segments, in bytes: `LogMax=` for admitted entries, as much again
+  /// for their consequences, and `RetainedMax=` for retained notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// Lowers `LogMax=` and `RetainedMax=` to fit the log. The log is shorter than the configuration needs only if
-  /// memory was short.
+  /// Lowers `LogMax=` and `RetainedMax=` to fit the log. The log is shorter than the configuration needs only
+  /// if memory was short when the log was made.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

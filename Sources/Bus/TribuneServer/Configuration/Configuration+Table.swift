@@ -7,8 +7,8 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension Configuration {
-  /// The sections, in the order of config/tribuned.conf. A section with a subject, such as `[User "backup"]`, may
-  /// occur several times; their settings add up.
+  /// The sections, in the order of config/tribuned.conf. A section with a subject, such as `[User "backup"]`,
+  /// may occur several times. The settings of all its occurrences apply.
   package static let sections: [SettingsSection<Configuration>] = [
     SettingsSection(
       "Bus",
@@ -149,7 +149,7 @@ nonisolated extension Configuration {
         throw SettingError(word, "is not a delegate: separate delegates by spaces, without quotes")
       }
       guard let delegate = RequiredDelegate(word) else {
-        // The message must not suggest a word with another prefix, or an empty name.
+        // A word with a colon has an unknown prefix or an empty name, so the message suggests a placeholder.
         let name = word.contains(":") ? "NAME" : word.escaped
         let unit = word.contains(":") || Condition.isUnit(word) ? name : "\(name).service"
         throw SettingError(

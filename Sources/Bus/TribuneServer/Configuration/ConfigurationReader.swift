@@ -166,9 +166,9 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Reads the files in `directory`. Missing files leave the defaults. A broken link, or a missing directory other
-  /// than the default one, is an error: otherwise, the bus would start without the operator's requirements, and
-  /// nobody would notice.
+  /// Reads the files in `directory`. If a file is missing, the defaults apply. A broken link is an error, and
+  /// so is a missing directory other than the default one. Otherwise, the bus would start without the
+  /// operator's requirements, and without a message.
   ///
   /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.

@@ -4,7 +4,6 @@ import TribunePolicy
 import TribuneSystem
 
 nonisolated extension NameLookup {
-  /// Uses the host's databases (nsswitch.conf(5)).
   static let ofHost = NameLookup(
     user: { try UserDatabase.id(of: $0) }, group: { try UserDatabase.id(ofGroup: $0) })
 }

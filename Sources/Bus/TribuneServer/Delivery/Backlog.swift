@@ -3,12 +3,12 @@
 import TribuneCore
 import TribuneWire
 
-/// A connection's notifications that wait, because its client has no room or a snapshot comes first.
+/// A connection's notifications that must wait: its client accepts no more now, or a snapshot comes first.
 ///
-/// The bus sends them after the connection's queue, in order with their `lost` frames and the introductions of
-/// their posters. All other frames overtake them.
+/// The bus sends the backlog after the connection's queue. The `lost` frames and introductions that belong to
+/// these notifications wait with them. All other frames go into the queue, and thus overtake the backlog.
 struct Backlog: ~Copyable {
-  /// The retained notifications of one observation. Each is encoded when it is sent.
+  /// The unsent retained notifications of one observation. Each is encoded when it moves to the queue.
   struct Snapshot {
     let serial: Serial
     /// In reverse order: the last element is sent first.
@@ -28,9 +28,9 @@ struct Backlog: ~Copyable {
     }
   }
 
+  /// A snapshot, if any, and the frames that follow it.
   final class Part {
     fileprivate(set) var snapshot: Snapshot?
-    /// The notifications behind the snapshot.
     fileprivate(set) var queue = OutboundQueue()
     /// The last poster introduced in `queue`.
     var introduced = ConnectionID.bus
@@ -52,7 +52,7 @@ struct Backlog: ~Copyable {
     }
   }
 
-  /// Sums over all parts, kept because a backlog can have as many parts as observations.
+  /// Sums over all parts, stored because adding up would be slow: each observation can have a part.
   fileprivate struct Totals {
     var (queuedBytes, snapshotBytes, notifications, lost, unreportedLost) = (0, 0, 0, 0, 0)
 
@@ -67,7 +67,7 @@ struct Backlog: ~Copyable {
 
   private var parts: [Part] = []
   private var head = 0
-  /// Includes the losses of removed parts.
+  /// `totals.lost` includes the losses of removed parts.
   private var totals = Totals()
 
   var isEmpty: Bool { head == parts.count }
@@ -86,7 +86,7 @@ struct Backlog: ~Copyable {
 
   var lastIntroduced: ConnectionID { isEmpty ? .bus : parts[parts.count - 1].introduced }
 
-  /// Changes the queue of the last part.
+  /// Changes the queue of the last part. If the backlog is empty, first appends a part.
   mutating func changeLast<E: Error>(_ change: (inout OutboundQueue) throws(E) -> Void) throws(E) {
     if isEmpty { parts.append(Part()) }
     try self.change(parts[parts.count - 1]) { part throws(E) in try change(&part.queue) }
@@ -107,12 +107,12 @@ struct Backlog: ~Copyable {
     return change(part) { $0.snapshot?.removeNext() }
   }
 
-  /// Must be called when the last notification of a snapshot is queued. Until then, those behind it wait.
+  /// Removes an empty first snapshot. Must be called after the snapshot's last notification was queued.
   func endFirstSnapshotIfEmpty() {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }
 
-  /// Moves frames to `queue`, up to the next snapshot. Returns the control frames that were moved.
+  /// Moves frames to `queue` until `room` is used up or a snapshot is next. Returns the moved control frames.
   mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     while let part = first, part.snapshot == nil {
@@ -140,7 +140,7 @@ struct Backlog: ~Copyable {
 
   /// Drops the oldest notifications until `target` bytes are left.
   ///
-  /// - Parameter dropsSnapshots: false to keep snapshots, whose notifications the bus retains anyway.
+  /// - Parameter dropsSnapshots: if false, keeps snapshots, and does not count them toward `target`.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool) -> UInt64 {
     var dropped: UInt64 = 0
     for part in parts[head...] {
@@ -164,9 +164,8 @@ struct Backlog: ~Copyable {
     return dropped
   }
 
-  /// Turns snapshots into frames, for a hand-over.
-  ///
-  /// - Parameter encode: its second argument is the previous notification of the same snapshot.
+  /// Turns snapshots into frames, for a hand-over. Each call of `encode` gets a notification, and the
+  /// previous one of the same snapshot.
   func encodeSnapshots(
     _ encode: (RetainedNotification, RetainedNotification?, Serial, inout OutboundQueue) -> Void
   ) {
@@ -190,6 +189,6 @@ struct Backlog: ~Copyable {
     for part in parts[head...] { part.queue.forEachWaiting(body) }
   }
 
-  /// Consolidates the last part. Earlier parts have not changed since the previous call.
+  /// Consolidates only the last part, because frames are appended only there.
   func consolidate(with pool: BufferPool) { parts.last?.queue.consolidate(with: pool) }
 }

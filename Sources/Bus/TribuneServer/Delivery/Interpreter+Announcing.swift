@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneJSON
 import TribuneWire
 
-/// The bus's own notifications, named `tribune.…`. They pause no poster: a slow observer loses them at once.
+/// Posts the bus's own notifications. They never pause a poster: slow observers lose notifications at once.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -35,7 +35,7 @@ extension Interpreter {
   }
 
   func announceEvents() {
-    // An announcement can append events to the list.
+    // Each announcement can append events to this list.
     var index = 0
     while index < sender.events.value.count {
       switch sender.events.value[index] {
@@ -94,8 +94,8 @@ extension Interpreter {
     show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
   }
 
-  /// - Parameter isFlow: true if the announcement is about a slow observer. If a receiver becomes lossy because of
-  ///   it, the bus does not announce that: two slow receivers would cause endless announcements.
+  /// - Parameter isFlow: true if the announcement is about a slow observer. If it makes a receiver lossy, the
+  ///   bus does not announce this receiver: two slow receivers would cause endless announcements.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
@@ -130,8 +130,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// - Returns: true if the suspended connection receives the run at once. Its buffered notifications are then
-  ///   already queued.
+  /// - Returns: true if the suspended connection receives the run at once. This function has then already
+  ///   queued the connection's buffered notifications.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let admission = bus.value.admit(receiver, &run)
     defer { recorder.storeAllBufferedCounts() }
@@ -178,7 +178,6 @@ nonisolated extension HoldEntry {
 }
 
 nonisolated extension QueryEntry {
-  /// The members of an announcement about an action.
   fileprivate var members: [(name: String, value: JSONValue)] {
     [
       ("query", .unsigned(id.rawValue)), ("name", .string(name)),

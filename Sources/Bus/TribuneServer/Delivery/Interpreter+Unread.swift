@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Tells the core when a client has read its unread questions (`QuestionTurns`). The core then sends the questions
-/// that wait for their turns.
+/// Tells the core when a delegate's client has read its unread questions. The bus then sends this client the
+/// questions that wait for their turns (`QuestionTurns`).
 extension Interpreter {
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
@@ -25,8 +25,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // No event reports that a client has read, so a timer checks again. Its period grows with the number of
-      // sessions, because one user can have thousands that do not read.
+      // The kernel does not report when a client reads, so a timer checks again. The period grows with the
+      // number of sessions: one user can have thousands whose clients do not read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
@@ -38,11 +38,11 @@ extension Interpreter {
     }
   }
 
-  /// True if the client has read all frames that were queued when its questions began to wait. Later frames do not
-  /// matter, because they may never end.
+  /// True if the client has read all frames that were queued when its questions began to wait. Later frames
+  /// do not count: if they keep coming, the client never reaches their end.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // If notifications were dropped, `sentByteCount` may stay below `awaitedByteCount`.
+    // Dropped notifications are never sent, so `sentByteCount` may stay below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

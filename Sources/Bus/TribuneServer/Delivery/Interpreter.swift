@@ -3,9 +3,9 @@
 import TribuneCore
 import TribuneWire
 
-/// Hands events to the core, and applies its effects.
+/// Hands events to the core, and applies the core's effects.
 final class Interpreter {
-  /// In bytes. To copy a question's tail up to this length costs less than a second I/O vector in the sending call.
+  /// In bytes. A question's name, object and userInfo are copied up to this length, to save an I/O vector.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -36,9 +36,9 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Gives a client's frame to the core, in one transaction. The recorder logs the frame if the core accepts it.
+  /// Gives a client's frame to the core, in one transaction. The log gets only accepted frames.
   ///
-  /// - Throws: an error that closes the connection.
+  /// - Throws: an error for which the bus must close the connection.
   func receive(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) -> Receipt {
     let isLogged: Bool
     do throws(WireError) {
@@ -72,11 +72,11 @@ final class Interpreter {
     return receipt
   }
 
-  /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other entries,
-  /// `event` must log it.
+  /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other log
+  /// entries, `event` must log it.
   ///
-  /// - Parameter compacts: true for a recovery, which logs no event. A compaction then commits, and writes the
-  ///   resulting queries and awaited posts.
+  /// - Parameter compacts: true for a recovery, which logs no event. Instead, a compaction writes the
+  ///   resulting queries and awaited posts, and commits.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
@@ -90,8 +90,7 @@ final class Interpreter {
   }
 
   @inline(__always) var isAnythingDue: Bool {
-    // This is read before the `guard`: inside the `guard`, the access to the bus would be a coroutine with separate
-    // memory.
+    // Inside the `guard`, this access to the bus would be a coroutine, which needs separate memory.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
@@ -137,7 +136,8 @@ final class Interpreter {
   private func relieveAndAnnounce() {
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
-        // `relieve` may write now, so posts that wait for the end of the iteration are queued first.
+        // `relieve` may send the `ok` for a post that waits for the end of the iteration. The log lacks such
+        // posts, so they are queued first: a death of the daemon must not lose a confirmed post.
         while bus.value.hasSoonPosts { transact { _ = bus.value.deliverSoon() } }
         sender.relieve()
       }
@@ -157,7 +157,7 @@ final class Interpreter {
     } while failUnsentQuestions() || abandonAwaitedPosts()
   }
 
-  /// - Returns: true if a question failed. The core may then ask further delegates, whose queues may also be full.
+  /// - Returns: true if a question failed. The core may then have new effects.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -170,7 +170,7 @@ final class Interpreter {
     return true
   }
 
-  /// - Returns: true if a session had ended an awaited observation. The core may then have answers for posters.
+  /// - Returns: true if a session had ended an awaited observation. The core may then have new effects.
   private func abandonAwaitedPosts() -> Bool {
     guard !observeLess.value.isEmpty else { return false }
     while let session = observeLess.value.popLast() {
@@ -182,8 +182,8 @@ final class Interpreter {
     return true
   }
 
-  /// The posts in the session's backlog that its client will never acknowledge: all the session's awaited
-  /// observations of them have ended.
+  /// The awaited posts in the session's backlog that its client will never acknowledge, because the client
+  /// has ended all its awaited observations of them.
   private func abandonedPosts(by session: Session) -> [(poster: ConnectionID, serial: Serial)] {
     var found: [(poster: ConnectionID, serial: Serial)] = []
     session.output.backlog.forEachWaiting { part in
@@ -209,8 +209,8 @@ final class Interpreter {
       }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // Each progress supersedes the last, so dropping one is safe. A delegate that defers endlessly must not make the
-      // bus close a slow asker.
+      // Each progress supersedes the last, so dropping one is safe. Without this limit, a delegate that
+      // defers endlessly could make the bus close a slow asker.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
@@ -303,8 +303,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Does not pace or drop: the buffered notifications are bounded in size, and the delivery of the next
-  /// notification checks the flow.
+  /// Neither pauses posters nor drops: the size of buffered notifications is limited, and the next delivery
+  /// to this observer checks the flow.
   func enqueueBuffered(_ flushed: FlushedNotifications, for slot: ConnectionSlot) {
     context.statistics.value.delivered += flushed.count
     defer { recorder.storeBufferedCount(for: slot) }
@@ -327,7 +327,7 @@ final class Interpreter {
     sessions.peer(of: id, at: context.now) ?? .gone()
   }
 
-  /// Nil if the session is detached.
+  /// Nil if the session is detached, because its client has not reconnected yet.
   private func session(at slot: ConnectionSlot) -> Session? {
     if let session = sessions[slot] { return session }
     precondition(sessions.detached(at: slot) != nil, "slot \(slot.index) of an effect has no session")
@@ -345,7 +345,7 @@ final class Interpreter {
     if context.log.keeps(verdict.verdict, isOverridden: verdict.isOverridden) {
       context.log.keep(VerdictEntry(decision, of: tail))
     }
-    // The line budget does not limit overridden verdicts: a user must not hide an override behind other queries.
+    // Overridden verdicts ignore the line budget: a user must not hide an override behind other queries.
     if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
       verdict.isOverridden
         || context.mayLog(.verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))

@@ -3,13 +3,13 @@
 import TribuneCore
 import TribuneWire
 
-/// Introduces each poster to the observers that have asked for introductions, before the poster's first
-/// notification.
+/// Introduces posters, before their first notification, to the observers that have asked for introductions.
 ///
-/// Each such observer has a bit for each slot (`Output.knownPosters`). When the slot's session ends, the bit is
-/// cleared. All departed posters share one slot number (`departedSlot`), so each introduction replaces the previous
-/// one. Posters whose notifications wait in a backlog share another slot number (`waitingSlot`), because their slots
-/// can be reused meanwhile. Introductions are never dropped, because later notifications rely on them.
+/// Each such observer has a bit for each poster's slot (`Output.knownPosters`). When the poster's session
+/// ends, the bit is cleared. All departed posters share one slot number (`departedSlot`), so the introduction
+/// of one replaces that of another. Posters whose notifications wait in a backlog share another slot number
+/// (`waitingSlot`): their own slots can be reused before the notifications are sent. Introductions are never
+/// dropped, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -20,8 +20,8 @@ final class Introducer {
     (self.sessions, self.sender, self.replier, self.context) = (sessions, sender, replier, context)
   }
 
-  /// - Parameter count: the notifications that follow.
-  /// - Returns: false if the notifications must not be sent. They are then already reported as lost.
+  /// - Parameter count: the number of notifications that follow the introduction.
+  /// - Returns: false if these notifications must not be queued, because they are already reported as lost.
   @inline(__always)
   func introduce(_ poster: Session, to receiver: Receiver, before count: Int) -> Bool {
     guard let observer = sessions.output(at: receiver.slot), observer.value.wantsPosters else { return true }
@@ -33,10 +33,9 @@ final class Introducer {
   }
 
   /// - Parameters:
-  ///   - peer: the poster's identity. It is used if the poster has departed, or if the introduction waits in the
-  ///     backlog.
+  ///   - peer: the identity of a poster that has departed, or whose introduction waits in the backlog.
   ///   - wereBuffered: true if the log already counts the notifications as buffered.
-  ///   - overtakesBacklog: true if the observer gets the notifications as a delegate, or if they belong to a snapshot.
+  ///   - overtakesBacklog: true if the observer gets the notifications as a delegate, or in a snapshot.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
     before count: Int, wereBuffered: Bool = false, overtakesBacklog: Bool = false
@@ -68,7 +67,7 @@ final class Introducer {
     return true
   }
 
-  /// Introduces a poster in the backlog.
+  /// Queues the introduction in the backlog.
   private func tell(
     _ slot: ConnectionSlot, of id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, before count: Int,
     _ wereBuffered: Bool
@@ -87,10 +86,10 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// Introductions cannot be dropped. So a client that posts from one connection after another could fill an observer's
-  /// queue, and make the bus close the observer (`tooSlow`). Therefore, a slow observer loses the notifications that
-  /// the introduction precedes, if the observer's user is over the share of queues, or if the observer is lossy and has
-  /// more than a quarter of the hard limit unread.
+  /// False for a slow observer whose user exceeds the share of queues, or that is lossy with over a quarter
+  /// of the hard limit unread. The observer then loses the notifications that follow. Without this limit, a
+  /// client that posts from many connections could fill the queue with introductions, which cannot be
+  /// dropped. The bus would then close the observer (`tooSlow`).
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

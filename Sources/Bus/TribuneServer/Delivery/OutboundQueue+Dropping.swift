@@ -4,8 +4,7 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops notifications until `target` bytes are left. The cost grows with the number of drops, not with the
-  /// queue's length.
+  /// Drops notifications until `target` bytes are left. The cost does not grow with the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -42,8 +41,8 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The index of a `lost` frame whose count can grow; nil if a new frame is needed. If the queue's last `lost`
-  /// frame is at or after `end`, searches backwards from `end`, only as far as the entry before `start`.
+  /// The index of the `lost` frame that can include the drops, or nil for a new one. Uses the queue's last
+  /// one if it is before `end`. Otherwise, searches from `end` back to the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
@@ -52,7 +51,7 @@ nonisolated extension OutboundQueue {
 
   /// Drops the oldest notifications of an entry, but never a partly sent one.
   ///
-  /// - Returns: the parts of the entry before and after the dropped frames, and the number of dropped frames.
+  /// - Returns: entries of the partly sent frame and of the frames after the drops; the number of drops.
   private mutating func drop(
     from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
@@ -82,13 +81,13 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces entries. Moves the entries before or after them, whichever are fewer.
+  /// Replaces the entries in `range`. Moves the entries before or behind them, whichever are fewer.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
     let gap = range.count - kept.count
-    // If the front moves, the old entries before `head` stay in memory for a while. They must not keep attachments
-    // there.
+    // If the front moves, copies of the moved entries stay in the array before `head` for a while. Copies
+    // with attachments would keep files open, so the front then does not move.
     let movesFront =
       gap > 0 && range.lowerBound - head < entries.count - range.upperBound
       && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }
@@ -138,8 +137,8 @@ nonisolated extension OutboundQueue {
     insertLost(count, at: head)
   }
 
-  /// Inserts a `lost` frame, or increases the count of the one at `place`. The caller has already counted the
-  /// notifications as unsent.
+  /// Inserts a `lost` frame at `place`, or increases the count of the one there. `unsentNotificationCount`
+  /// must already include these notifications.
   private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// A part of an outbound queue, for the queue of the next daemon.
+/// A part of an outbound queue, as a hand-over passes it to the next daemon.
 nonisolated struct WaitingFrames {
   enum Kind: UInt8, Sendable, CaseIterable {
     case notifications = 0
@@ -14,9 +14,9 @@ nonisolated struct WaitingFrames {
   var kind: Kind
   /// The unsent bytes: the rest of a partly sent frame, if any, and then whole frames.
   var slice: ByteSlice
-  /// How many bytes of `slice` are the rest of a partly sent frame. Zero in all parts of a queue but the first.
+  /// How many bytes of `slice` are the rest of a partly sent frame: 0 except in a queue's first part.
   var partialCount: Int
-  /// The number of frames that end in this part; for a `lost` frame, the number of notifications that it reports.
+  /// The number of frames that end in this part. For a `lost` frame, the number of lost notifications.
   var count: UInt64
 
   init(kind: Kind, slice: ByteSlice, partialCount: Int, count: UInt64) {
@@ -26,7 +26,7 @@ nonisolated struct WaitingFrames {
     self.count = count
   }
 
-  /// Nil for the rest of a partly sent frame, because the file goes with a frame's first byte.
+  /// Nil if `slice` begins with the rest of a frame, because the file was sent with the frame's first byte.
   var attachment: (any AttachedFile)? { partialCount == 0 ? slice.buffer.attachment : nil }
 }
 
@@ -61,7 +61,7 @@ nonisolated extension OutboundQueue {
 
   /// Appends a part. The parts of a queue must be restored in order.
   ///
-  /// - Throws: an error if the part is invalid; the queue is then unchanged.
+  /// - Throws: an error if the part is invalid. The queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     closeEntry()
     let (slice, partialCount) = (part.slice, part.partialCount)

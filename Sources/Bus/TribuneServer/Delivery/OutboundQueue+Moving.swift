@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// Moves frames from one queue of a connection to another. The bytes stay in their buffers.
+/// Moves frames between two queues of one connection, without copying their bytes.
 nonisolated extension OutboundQueue {
-  /// Moves the oldest frames, with up to `room` notifications. A `lost` frame uses up one unit of room for each
-  /// notification that it reports as lost, but moves even if there is no room. No frame may be partly sent, or extend
-  /// over two entries.
+  /// Moves the oldest frames, among them up to `room` notifications. A `lost` frame uses up one unit of room
+  /// for each notification that it reports, but moves even if `room` is too small. No frame may be partly
+  /// sent, or be in two entries.
   ///
-  /// - Returns: the control frames that were moved.
+  /// - Returns: the moved control frames.
   mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     closeEntry()

@@ -2,26 +2,27 @@
 
 import TribuneWire
 
-/// The unsent frames of one connection, in order, as slices of the buffers that they arrived in.
+/// The unsent frames of one connection, in order, as slices of the buffers that contain them.
 ///
-/// Contiguous frames become one entry. Short frames are copied into one buffer, which costs less than an
-/// entry and an I/O vector for each. A long frame can take two entries.
+/// Frames that are adjacent in a buffer form one entry. Short frames are copied into a buffer of the queue,
+/// because a copy costs less than an entry and an I/O vector. A long frame can take two entries.
 ///
-/// Only notifications can be dropped: the oldest first, but never a partly sent one. A `lost` frame takes their
-/// place, and counts them.
+/// Only notifications can be dropped, the oldest first. A partly sent notification is never dropped. A `lost`
+/// frame replaces the dropped notifications, and reports their number.
 ///
-/// A frame with an attachment has a separate entry and buffer. The attachment is sent with the frame's first byte.
-/// From then on, the queue's `byteCount` excludes the attachment's length.
+/// A frame with an attachment (userInfo in a file) has an entry and a buffer of its own. The attachment is
+/// sent with the frame's first byte. From then on, the queue's `byteCount` excludes the attachment's length.
 nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
-    /// The entry is a `lost` frame, whose count can change until its first byte is sent.
+    /// The entry is a `lost` frame. The count in the frame can change until its first byte is sent.
     var isLost = false
-    /// The entry's bytes are in `ownBuffer`, or are so many that they may keep their buffer.
+    /// `consolidate` need not copy the entry, unless drops have left gaps in its buffer.
     var isConsolidated = false
+    /// The rest of the entry's frame is in the next entry.
     var isCut = false
-    /// Includes the partly sent frame, but no `lost` frame.
+    /// Includes a partly sent frame. The count is 0 for a `lost` frame.
     var frameCount: UInt32 = 0
 
     init(_ slice: ByteSlice, isNotification: Bool, count: Int, isConsolidated: Bool = false) {
@@ -47,47 +48,47 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry, if it ends where `ownBuffer` ends. Short frames can then extend it.
+  /// The kind of the last entry if short frames can extend it, because it ends where `ownBuffer` ends.
   private enum OpenEntry {
     case none
     case notification
     case other
   }
 
-  /// Slices of up to this many bytes are copied.
+  /// In bytes. `append` copies slices of up to this length.
   private static let copiedLength = 1024
 
-  /// Slices of at least this many bytes keep their buffer.
+  /// In bytes. `consolidate` leaves slices of at least this length in their buffers.
   private static let consolidatedLength = 8192
 
-  // The fields for copying a short frame come first and are contiguous: if one frame goes to many queues,
-  // fetching each queue's memory dominates the cost.
+  // The fields that are used to copy a short frame come first, and are contiguous. If one frame goes to many
+  // queues, most of the time is spent on fetching these fields from memory.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Copied frames that the open entry does not count yet (`completeEntry()`).
+  /// The number of copied frames that the open entry does not include yet (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
   var unsentCount = 0
   var attachedCount = 0
   /// Includes lost notifications whose `lost` frame is unsent.
   var unsentNotificationCount: UInt64 = 0
-  /// The number of all other unsent frames, including the hello.
+  /// The number of unsent control frames, including the hello. `lost` frames do not count.
   var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// The index of the first entry. Earlier entries were sent.
+  /// The index of the first entry. Entries before it are no longer in use.
   var head = 0
-  /// The sent bytes of the first entry.
+  /// The number of sent bytes of the first entry.
   var headSent = 0
-  /// The unsent bytes of a partly sent frame. They can extend into the second entry.
+  /// The number of unsent bytes of a partly sent frame. They can extend into the second entry.
   var partialLeft = 0
   var firstUnconsolidated = 0
-  /// A lower bound of the index of the first droppable entry.
+  /// Entries before this index cannot be dropped.
   var firstDroppable = 0
   var lastLost: Int?
   var droppedCount = 0
 
   var byteCount: Int { unsentCount + attachedCount }
-  /// Includes losses before a restart of the bus.
+  /// The total of the connection, including losses before a restart of the bus.
   var lostCount: UInt64 = 0
   var unreportedLostCount: UInt64 = 0
   var dropEffort = 0
@@ -129,14 +130,14 @@ nonisolated struct OutboundQueue: ~Copyable {
     slice.count <= copiedLength && slice.buffer.attachment == nil
   }
 
-  /// Copies `slice` to the open entry. Inlined, because a post calls this for each receiver.
+  /// Copies `slice` to the open entry. Inlined, because a post calls this function for each receiver.
   ///
   /// - Returns: false if no entry of this kind is open, or if its buffer is full.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
     guard openEntry == (isNotification ? .notification : .other), count > 0 else { return false }
-    // The buffer is moved out and back, because a copy would count a reference.
+    // The buffer is swapped out and back, because a copied reference would cost a retain and a release.
     var own: ByteBuffer?
     swap(&own, &ownBuffer)
     let isCopied = own?.append(ifItFits: slice.bytes) == true
@@ -148,11 +149,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Appends a slice, by copying if it is short. A short queue copies only if the pool has a free buffer:
-  /// otherwise, many short queues would take much memory.
+  /// Appends a slice. If the slice is short and the queue is not empty, copies it. If the queue is short,
+  /// copies only into a free buffer of the pool: otherwise, many short queues would take much memory.
   ///
   /// - Parameters:
-  ///   - count: 0 for the beginning of a frame, whose rest must follow.
+  ///   - count: the number of frames; 0 for the beginning of a frame, whose rest the caller must append next.
   ///   - pool: nil to disable copies.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
@@ -194,7 +195,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(copy, isNotification: isNotification, count: count, isConsolidated: true))
   }
 
-  /// Makes the open entry count all copied frames. Must be called before its length or frame count is read.
+  /// Adds all copied frames to the open entry. Must be called before its length or frame count is read.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
@@ -208,7 +209,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     openEntry = .none
   }
 
-  /// The first frame, whole. The queue must not be empty, and this frame must not be partly sent.
+  /// The whole first frame. The queue must not be empty, and this frame must not be partly sent.
   mutating func firstFrame() -> ByteSlice {
     precondition(!isEmpty && !isMidFrame, "no whole frame comes first")
     completeEntry()
@@ -224,11 +225,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each range that the next sending call can include, until `body` returns false. An unsent
-  /// attachment always belongs to the first range.
+  /// Calls `body` with each range that the next sending call can include, until `body` returns false. Only
+  /// the first range can have an unsent attachment: the kernel passes a file with a call's first byte.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
-    // A span lends its elements; an array would copy them.
+    // Access through a span copies no element. A copy would retain the element's buffer.
     let entries = entries.span
     for index in head..<entries.count {
       let range = entries[index].slice.range
@@ -304,7 +305,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   mutating func removeAll() {
-    // An idle connection keeps no capacity for a formerly long queue.
+    // A large array is freed, because an idle connection must take little memory.
     if entries.capacity <= 16 { entries.removeOneByOne() } else { entries = [] }
     ownBuffer = nil
     openEntry = .none
@@ -323,11 +324,11 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentOtherCount = 0
   }
 
-  /// Copies short entries into one buffer, because a few waiting bytes must not keep a whole receive buffer.
-  /// Afterwards, the queue's memory is within a small factor of `byteCount`.
+  /// Copies short entries into one buffer, because a few waiting bytes must not keep a whole receive buffer
+  /// in memory. Afterwards, the queue takes at most a small multiple of `byteCount`.
   mutating func consolidate(with pool: BufferPool) {
     closeEntry()
-    // Dropped frames leave gaps in the buffers of the remaining frames.
+    // If drops have left large gaps in the buffers of other frames, all short entries are copied again.
     let isSpread = droppedCount > unsentCount
     if isSpread {
       droppedCount = 0

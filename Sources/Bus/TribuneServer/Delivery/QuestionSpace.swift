@@ -2,10 +2,10 @@
 
 import TribuneCore
 
-/// The bytes of questions that each user has queued for a delegate since the delegate last read everything.
+/// The bytes of questions that each user has queued for a delegate since the delegate's queue was last empty.
 ///
-/// The first user may take half of the space, the second a sixth, and so on, because one user's questions
-/// must not shut out others.
+/// One user's questions must not shut out others. Therefore, the first user may take half of the space, the
+/// second a sixth, the third a twelfth, and so on. A privileged user may take all free space.
 struct QuestionSpace {
   private var taken: [UInt32: Int] = [:]
   var isEmpty: Bool { taken.isEmpty }

@@ -6,13 +6,13 @@ import TribuneWire
 /// Controls the flow to slow observers, and from their posters.
 ///
 /// If an observer's unread bytes pass the high mark, the observer is *paced*: the bus does not read from its
-/// posters. If the bytes do not fall below the low mark in time, the observer becomes *lossy* until they do. The
-/// bus then drops its oldest notifications, reports their number in a `lost` frame, and reads from its posters
-/// again. An observer becomes lossy at once if it has no poster that can be paused, if its user exceeds the share
-/// of unread bytes, or if that user has delayed others' posters for too long.
+/// posters. If the bytes do not fall below the low mark in time, the observer is *lossy* until they do. The
+/// bus then drops the observer's oldest notifications, reports their number in a `lost` frame, and reads from
+/// the posters again. An observer becomes lossy at once if it has no poster that can be paused, if its user
+/// exceeds the share of unread bytes, or if its user has delayed other users' posters for too long.
 ///
-/// While a *patient* poster waits, or its notifications are queued, the bus drops new notifications of other posters
-/// instead of old ones.
+/// A *patient* poster waits without a limit. While it waits for an observer, or its notifications are queued
+/// there, the observer loses new notifications of other posters instead of old ones.
 extension Sender {
   // MARK: Pacing
 
@@ -26,7 +26,7 @@ extension Sender {
   }
 
   func pause(_ poster: Session, for observer: Session) {
-    // All frames of one read have the same poster, so the last paused one is compared first.
+    // All frames of one read have the same poster, so the poster that was paused last is compared first.
     guard observer.pacing.pausedPosters.last !== poster,
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
@@ -57,7 +57,7 @@ extension Sender {
     return waited < UInt64(poster.output.flags.pace) * 1_000_000
   }
 
-  /// The timeout may be stale: the observer may have caught up and fallen behind again.
+  /// Handles a timeout, which may be obsolete: the observer may have caught up, and fallen behind again.
   func checkPacing(of observer: Session) {
     guard observer.isOpen else { return }
     let isCheck = observer.pacing.nextCheck.map { $0 <= context.now } == true
@@ -84,14 +84,14 @@ extension Sender {
     }
   }
 
-  /// Reads again from the observer's paused posters that no longer wait.
+  /// Reads again from those of the observer's paused posters that no longer wait for it.
   private func keepPaused(for observer: Session, _ waits: (Session) -> Bool) {
     let posters = observer.pacing.pausedPosters
     observer.pacing.pausedPosters = posters.filter { !$0.isClosed && waits($0) }
     for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }
   }
 
-  /// A poster that waits for a lossy observer may itself fall behind, and then must not wait.
+  /// A patient poster that waits for a lossy observer may itself fall behind. It must then stop waiting.
   func scheduleCheck(of observer: Session) {
     guard observer.pacing.nextCheck == nil else { return }
     let due = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
@@ -123,7 +123,7 @@ extension Sender {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
     session.pacing.pauses.end(at: context.now)
-    // While paused, the client could not complete its partial frame.
+    // The time for a partial frame starts anew, because the client could not complete it during the pause.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
   }
@@ -176,10 +176,10 @@ extension Sender {
 
   // MARK: Limits
 
-  /// In bytes. A longer queue is flushed early, to free space for questions.
+  /// In bytes. A longer queue is flushed before the iteration ends, to free space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
-  /// One iteration can cause unlimited replies and questions, so the limits apply before it ends.
+  /// One iteration can cause unlimited replies and questions, so the limits apply during the iteration.
   func limitQueue(of session: Session, isNotification: Bool) {
     if !isNotification, !session.output.isBlocked {
       if overSoftLimit.value.last !== session { overSoftLimit.value.append(session) }
@@ -207,7 +207,7 @@ extension Sender {
     queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty || isOverTotal
   }
 
-  /// Must not be called within a transaction.
+  /// Must not be called within a transaction, because it may write queues.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
       guard session.isServed, session.output.queue.byteCount > softLimit else { continue }
@@ -219,7 +219,7 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Called before any drops, because frames that the kernel takes at once need not be dropped.
+  /// Called before any drops: the kernel may take frames at once, which then need not be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -261,7 +261,7 @@ extension Sender {
     }
   }
 
-  /// In bytes. Above this, the bus closes some connections of unprivileged users.
+  /// In bytes. If unprivileged users have more unread bytes, the bus closes some of their connections.
   private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
@@ -270,9 +270,9 @@ extension Sender {
 
   /// Frees memory of a user that exceeds its share of unread bytes.
   ///
-  /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share, the bus
-  /// stops reading from connections with many unread control frames. If the user exceeds even a lone user's share
-  /// by an eighth of `MemoryMax=`, the bus closes connections.
+  /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share,
+  /// the bus stops reading from connections with many unread control frames. If the user exceeds a lone
+  /// user's share by an eighth of `MemoryMax=`, the bus closes some of the user's connections.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
@@ -282,7 +282,7 @@ extension Sender {
     }
     account.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
-    // Paused clients cannot raise their limits on notifications, but their queues drain nevertheless.
+    // Paused clients cannot raise their limits on notifications, but their queues drain without that.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)
@@ -298,8 +298,8 @@ extension Sender {
     sessions.all.filter { $0.account === account && $0.output.isHeld && $0.isServed }
   }
 
-  /// Closes slow connections of the largest users that exceed their shares. `relieve` tolerates some excess of each
-  /// user, and many such users could exceed the total.
+  /// Closes slow connections of the largest users that exceed their shares. `relieve` tolerates some excess
+  /// of each user, so many users together could exceed the total.
   private func relieveTotal() {
     isOverTotal = false
     totalRelievedAbove = accounts.used(.queues) + reliefStep
@@ -315,7 +315,7 @@ extension Sender {
   }
 
   /// - Parameter skipped: how many of the largest connections to spare.
-  /// - Returns: the freed bytes.
+  /// - Returns: the number of freed bytes.
   @discardableResult
   private func closeLargest(
     of slow: [Session], _ account: UserAccount, downTo target: Int, skipping skipped: Int = 0

@@ -7,7 +7,7 @@ import TribuneWire
 extension Sender {
   /// Queues the run for all receivers, or for none.
   ///
-  /// - Returns: false if a receiver must not get the run at once, or could exceed a limit by it.
+  /// - Returns: false if a receiver must not get the run at once, or could exceed a limit.
   @inline(__always) func deliverPlain(
     _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: ConnectionSlot
   ) -> Bool {
@@ -28,8 +28,8 @@ extension Sender {
     return true
   }
 
-  /// Checks all receivers before the first one gets the run. Their memory is rarely in the cache, and this loop
-  /// fetches it for all receivers at once.
+  /// Checks all receivers before the first one gets the run. The receivers' memory is rarely in the cache. In
+  /// this loop, the processor can fetch it for many receivers at the same time.
   private func areAllPlain(
     _ receivers: [Receiver], _ run: ByteSlice, _ count: Int, from poster: ConnectionSlot
   ) -> Bool {

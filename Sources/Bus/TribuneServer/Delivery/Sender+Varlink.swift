@@ -4,10 +4,10 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Writes the queues of Varlink clients: each frame becomes a reply, or none. A frame leaves the queue when the bus
-/// has written its whole reply.
+/// Writes the queues of Varlink clients. Each frame becomes a reply, or is skipped. A frame leaves the queue
+/// when the bus has written the whole reply.
 extension Sender {
-  /// The frame bytes to translate in one flush, because translation is slow.
+  /// In bytes: one flush translates about this much, because translation is slow.
   private static let translatedMax = 16_384
 
   func sendReplies(
@@ -18,7 +18,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          // A long queue is flushed early, so its regular flush may be scheduled already.
+          // If this is the early flush of a long queue, the regular flush may be scheduled already.
           if session.output.flush == .none { postpone(session) }
           return .open
         }

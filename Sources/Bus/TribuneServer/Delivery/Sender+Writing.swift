@@ -5,14 +5,13 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// How long the bus waits before it tries again to send what the kernel (for lack of resources) or the limit of
-  /// unread files refused.
+  /// The delay before sending again, if the kernel lacks resources or the user has too many unread files.
   private static let retryNanoseconds: UInt64 = 10_000_000
-  /// Longer, because a lossy observer may never read the files that it already has.
+  /// The delay for a lossy observer. It is longer, because that observer may never read its files.
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Takes sessions in the order of scheduling: an asker gets its verdict before the delegates learn of the query's
-  /// end.
+  /// Takes sessions in the order of scheduling. An asker thus gets its verdict before the delegates learn
+  /// that the query has ended.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {
       takenCount = 0
@@ -74,11 +73,11 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    // Nothing may follow the frame with the reason for a connection's end.
+    // If the bus ends a connection, the frame with the reason must be the last one.
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
-    // This moves waiting notifications into the queue; also the `lost` frame that replaces a dropped snapshot.
+    // Besides notifications, this moves the `lost` frame that replaces a dropped snapshot.
     refill(session)
     if !session.output.queue.isEmpty { scheduleFlush(session) }
     guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,
@@ -88,7 +87,7 @@ extension Sender {
     snapshotsDue.value.append(session)
   }
 
-  /// - Parameter isRead: set to true if the kernel takes any bytes, because the client must then have read some.
+  /// - Parameter isRead: set to true if the kernel takes bytes: the client must have read some before.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
     if let file, !unreadFiles.canSend(file, to: session) { return .stalled }

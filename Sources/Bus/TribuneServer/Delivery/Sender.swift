@@ -4,10 +4,10 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Queues frames for connections, and writes the queues when the iteration ends.
+/// Queues frames for connections, and writes the queues to the sockets when the iteration ends.
 ///
-/// Control frames are never dropped: past the hard limit, the bus closes the connection. The sender never calls the
-/// core: an `Event` reports a change, and `Interpreter.relieveAndAnnounceIfNeeded` handles it.
+/// The bus never drops control frames: beyond the hard limit, it closes the connection. The sender never
+/// calls the core. It reports `Event`s, which `Interpreter.relieveAndAnnounceIfNeeded` handles.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -21,11 +21,11 @@ final class Sender {
 
   private static let headLength = 48
 
-  /// In bytes. Longer notifications and questions are not queued for a user that exceeds its share. A partly sent
-  /// frame cannot be dropped, so each of many connections could keep a long one.
+  /// In bytes. If a user exceeds its share, longer notifications and questions are not queued for this user.
+  /// A partly sent frame cannot be dropped, so each of many connections could keep a long one in memory.
   private static let shortLength = 4096
 
-  /// In bytes. A socket that is not full nearly always has space for this many.
+  /// In bytes. A socket that is not full nearly always has space for this many bytes.
   private static let promptLength = 65_536
 
   let context: ServerContext
@@ -49,12 +49,12 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   let overShare = Cell<[UserAccount]>([])
   var isOverTotal = false
-  /// `relieveTotal` examines the queues of all users again above this number of bytes.
+  /// If all queues together exceed this number of bytes, `relieveTotal` examines them again.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
   let answered = Cell<[Session]>([])
-  /// Sessions that can take more of their snapshots.
+  /// Sessions that can take more notifications of their snapshots.
   let snapshotsDue = Cell<[Session]>([])
 
   init(
@@ -82,7 +82,7 @@ final class Sender {
     let isPatient = poster.output.isPatient
     if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
-    // A client is never paused for its own posts, because it could then not raise its limit.
+    // The bus never pauses a client for its own posts: a paused client could not raise its limit.
     let isOwn = observer === poster
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
@@ -92,16 +92,16 @@ final class Sender {
       pause(poster, for: observer)
       scheduleCheck(of: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    // If the queue holds notifications of a patient poster, the next run is lost instead.
+    // Notifications of a patient poster are queued. Instead of those, the next run is lost (`losesNew`).
     case .flowing where observer.output.holdsForPatient, .lossy where observer.output.holdsForPatient: break
     case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
-  /// True if the slow observer loses the poster's new notifications. The queued ones stay, because patient posters
-  /// have posted some of them, or wait until the observer has read them.
+  /// True if the slow observer loses new notifications of this poster instead of queued ones. In these cases,
+  /// some queued ones are of patient posters, or other posters still wait for the observer.
   ///
-  /// - Parameter poster: nil for what pauses no poster.
+  /// - Parameter poster: nil for a notification that pauses no poster.
   private func losesNew(_ observer: Session, from poster: Session? = nil) -> Bool {
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true): poster.map { !mayWait($0, since: since) } ?? true
@@ -121,7 +121,7 @@ final class Sender {
       && observer.output.unreadByteCount > context.configuration.queue.highMarkBytes
   }
 
-  /// A slow observer loses notifications at once, unless it is already paced.
+  /// Pauses no poster: a slow observer loses notifications at once, unless it is already paced.
   func deliverWithoutPacing(
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {
@@ -160,7 +160,7 @@ final class Sender {
   /// - Parameters:
   ///   - rest: the rest of the frame that begins in `slice`. A frame is queued whole or not at all.
   ///   - wereBuffered: true if the log already counts the notifications as buffered.
-  ///   - waitsForRoom: false to overtake the backlog.
+  ///   - waitsForRoom: false if the frame overtakes the backlog.
   func enqueue(
     _ slice: ByteSlice, _ rest: ByteSlice? = nil, for session: Session, isNotification: Bool,
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false,
@@ -197,7 +197,7 @@ final class Sender {
     if session.output.queue.byteCount > softLimit { limitQueue(of: session, isNotification: isNotification) }
   }
 
-  /// Queues as many notifications as the client has room for. The others wait in the backlog.
+  /// Queues as many notifications as the client accepts now. The others wait in the backlog.
   private func hold(_ run: ByteSlice, count: Int, for session: Session, wereBuffered: Bool) {
     changeOutput(of: session) { output in
       output.backlog.changeLast { queue in
@@ -234,14 +234,14 @@ final class Sender {
     return ByteSlice(buffer, start..<buffer.count)
   }
 
-  /// Queues a notification of a snapshot, which `Snapshots.begin` has already counted.
+  /// Queues a notification of a snapshot. `Snapshots.begin` has already counted it.
   func enqueueFirst(_ slice: ByteSlice, for session: Session) {
     guard let slice = readable(slice, by: session) else { return enqueueFirstLost(for: session) }
     session.output.queue.append(slice, isNotification: true, copyingInto: queuePool)
     queuedByteCount += slice.weight
   }
 
-  /// The frame, with its userInfo inlined if the client accepts no files. Nil if the file cannot be read.
+  /// The frame, with inline userInfo if the client accepts no files. Nil if the file cannot be read.
   @inline(__always) func readable(_ slice: ByteSlice, by session: Session) -> ByteSlice? {
     guard slice.buffer.attachment != nil, !session.output.acceptsFiles else { return slice }
     return files.inlined(slice)
@@ -252,14 +252,13 @@ final class Sender {
     context.statistics.value.lost += 1
   }
 
-  /// Moves notifications from the backlog into the queue, up to the next snapshot.
+  /// Moves as many notifications from the backlog to the queue as the client accepts, up to a snapshot.
   func refill(_ session: Session) {
     let controlFrames = session.output.refill()
     for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
   }
 
-  /// Queues the backlog regardless of room, because the bus stops. The remaining notifications of snapshots are
-  /// lost.
+  /// Queues the whole backlog, because the bus stops. The remaining notifications of snapshots are lost.
   func releaseBacklog(of session: Session) {
     changeOutput(of: session) { output in
       context.statistics.value.lost += output.backlog.dropSnapshots()
@@ -274,8 +273,8 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Schedules a flush with the client's next frame, or after a delay. To wake a client for a `concluded` frame
-  /// alone would cost a fifth of the time of an ask.
+  /// Sends the queue with the client's next frame, or after a delay. Waking a client for a `concluded` frame
+  /// alone would take a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred
@@ -297,8 +296,8 @@ final class Sender {
     }
   }
 
-  /// A long frame gets a separate buffer. In a shared buffer, a partly sent frame would keep a long frame in memory
-  /// even after the long one was dropped.
+  /// A long frame gets a separate buffer. In a shared buffer, another frame that is partly sent would keep
+  /// the long one in memory, even after the long one was dropped.
   func bufferToEncode(for length: Int = 0) -> ByteBuffer {
     if length > pool.bufferCapacity { return ByteBuffer(capacity: length) }
     let buffer = encodeBuffer
@@ -312,15 +311,15 @@ final class Sender {
     return fresh
   }
 
-  /// Questions must not make the bus close a delegate's connection: with long questions, a client could remove
-  /// delegates that would veto. Questions may use half of the queue, and users share this half. The other half is
-  /// for the frames that conclude the questions.
+  /// True if the question may be queued. Questions must not make the bus close a delegate's connection:
+  /// otherwise, long questions could remove delegates that would veto. Questions may use half of the hard
+  /// limit, which the asking users share. The other half is for the frames that conclude the questions.
   func hasSpace(
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {
     let waiting = delegate.output.queue.byteCount
     if tailLength > Self.shortLength, accounts.isOverShare(of: .queues, delegate.account) { return false }
-    // If so few bytes wait, the delegate is not slow: its socket nearly always has space for them.
+    // With so few waiting bytes, the delegate is not slow: its socket nearly always has space for them.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
     let free = context.configuration.queue.hardLimitBytes / 2 - waiting
     guard tailLength + Self.encodeSpace <= free, !accounts.isOverShare(of: .queues, delegate.account)

@@ -3,12 +3,12 @@
 import TribuneCore
 import TribuneWire
 
-/// Sends retained notifications to observers that ask for them, as fast as each reads.
+/// Sends retained notifications to observers that ask for them, as fast as each observer reads.
 ///
-/// A snapshot shares its notifications with the core. It takes memory only for notifications that the core
-/// replaces before they are sent.
+/// A snapshot shares its notifications with the core. It takes memory of its own only for notifications that
+/// the core replaces before the bus sends them.
 final class Snapshots {
-  /// One connection's share of an iteration, in bytes.
+  /// In bytes: how much of its snapshots one connection gets in an iteration.
   private static let chunkLength = 65_536
 
   private let sessions: SessionTable
@@ -51,7 +51,7 @@ final class Snapshots {
   func encodeAll() {
     for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
       session.output.backlog.encodeSnapshots { next, previous, serial, queue in
-        // Behind each snapshot, other posters can be introduced in the same slot.
+        // Frames behind a snapshot use `waitingSlot`, too, so each snapshot introduces its first poster anew.
         if session.output.wantsPosters, next.sender != .bus, next.sender != previous?.sender {
           let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
           queue.append(sender.encode(facts), isNotification: false)
@@ -78,7 +78,7 @@ final class Snapshots {
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
-    // With `before: 0`, the introducer reports no loss, because `enqueueFirstLost` does.
+    // With `before: 0`, the introducer reports no loss. `enqueueFirstLost` reports it instead.
     guard
       introducer.introduce(
         retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)

@@ -6,20 +6,20 @@ import TribuneWire
 
 /// Compacts the write-ahead log, and decides which frames the log admits.
 ///
-/// A compaction copies live entries (`LiveEntries`), some in each iteration. At its end, it writes the counters,
-/// the configuration, and all open queries and awaited posts. If it runs as a whole (`compactNow`), it blocks the
-/// loop for up to a second.
+/// A compaction copies the live entries (`LiveEntries`), some in each iteration. At its end, it writes the
+/// counters, the configuration, and all open queries, actions and awaited posts. `compactNow` compacts
+/// without interruption, which blocks the event loop for up to a second.
 ///
-/// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
-/// without them, a replay would decide differently.
+/// Above its admission limit, the log admits no new work, such as queries. Consequences of admitted work,
+/// such as answers, are always appended: without them, a replay would decide differently.
 final class Compactor {
   private static let stepLength = 131_072
-  /// How many bytes a step reads for each byte that was appended since the last step. This is more than 1, so that
-  /// the compaction catches up with the end of the log.
+  /// How many bytes a step reads for each byte that was appended since the last step. With a value of 1 or
+  /// less, the compaction might never reach the end of the log.
   private static let stepPerAppended = 4
-  /// The shortest time between compactions that may free little.
+  /// The shortest time from the end of a compaction to another one that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// The bytes kept free for the rest of a transaction. Few transactions append more.
+  /// In bytes: the space to keep free for the rest of a transaction. Few transactions append more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
@@ -64,7 +64,7 @@ final class Compactor {
 
   func compactNow(at now: Instant) {
     wal.commit()
-    // The current compaction has copied entries that may be dead by now, so another compaction follows.
+    // The current compaction has copied entries that may be dead by now, so another one must follow.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
@@ -105,8 +105,8 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     clearFullIfPossible()
-    // If live entries leave less than an eighth of the limit, waiting for a compaction would not help users. The log
-    // then refuses frames instead.
+    // If live entries leave less than an eighth of the limit, a compaction would not help users that wait for
+    // it. They therefore need not wait, and the log refuses their frames instead.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
@@ -148,21 +148,21 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Compacts if the log lacks space for `length` bytes and the rest of the transaction, because a compaction
-  /// within a transaction is impossible. Only the short segments of a log that was made with little memory get that
-  /// full.
+  /// Compacts if the log lacks space for `length` bytes and the rest of the transaction. Within the
+  /// transaction, a compaction would be impossible. The log gets that full only if its segments are short for
+  /// lack of memory.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Nil if the frame can be logged. May compact first.
+  /// Nil if the frame can be logged. May first compact the log to make space.
   func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
     var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // This compaction takes little longer than appending the `promised` bytes took.
+    // The compaction takes little longer than the bus took to append the `promised` bytes: it is affordable.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -202,7 +202,7 @@ final class Compactor {
   }
 
   func clearFullIfPossible() {
-    // With a lower threshold, this message and the warning of `markFull` would alternate in the journal.
+    // With a lower threshold, this message would often alternate with the warning of `markFull`.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

@@ -76,7 +76,7 @@ extension ConnectionFacts {
   }
 }
 
-/// The last ids of queries, delegates and connections.
+/// The ids that were given last to a query, a delegate and a connection.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
   var lastConnection: ConnectionID
@@ -95,7 +95,7 @@ nonisolated extension LoggedCounters {
 }
 
 extension UInt64 {
-  /// An impossibly large number is corrupt. It becomes a number above all used ids, from which counting can continue.
+  /// An impossibly large number is corrupt. Ids then continue from a number above all used ids.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }
 

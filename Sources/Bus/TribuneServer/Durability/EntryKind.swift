@@ -10,7 +10,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case connect = 2
   case frame = 3
   case disconnect = 4
-  /// The core's time was advanced. The entry lists the connections whose deadlines wait for their input.
+  /// The core's time has advanced. The entry lists connections whose deadlines wait for their unread input.
   case advance = 5
   case retained = 6
   case query = 7
@@ -30,10 +30,11 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   /// The configuration for all later entries (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
   case registrationEnd = 18
-  /// The questions that wait for delegates of a connection, and its unread questions (`QuestionTurns`).
+  /// Questions that wait for a turn at the connection, and its unread questions (`QuestionTurns`).
   case questionTurns = 19
-  /// The client has read its unread questions, so the bus could send waiting questions.
+  /// The client has read its unread questions, so the bus could send it questions that waited.
   case questionsRead = 20
+  /// The connection replaces an earlier connection of its client.
   case succession = 21
   /// The connection will not acknowledge an awaited post.
   case abandonment = 22
@@ -62,7 +63,7 @@ extension WriteAheadLog {
   }
 }
 
-/// Ids that are never reused, as one sequence for each kind.
+/// The kinds of ids that are never reused. Each kind is one sequence.
 nonisolated enum LoggedSequence: Int, Sendable {
   case connection = 0
   case query = 1

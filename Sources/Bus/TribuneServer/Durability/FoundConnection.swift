@@ -10,8 +10,8 @@ struct FoundConnection {
     case survives
     /// The connection continues, but has lost this many notifications.
     case loses(UInt32)
-    /// The client must reconnect. If `isNotified`, the bus first sends it a refusal. `isNotified` is false if the
-    /// socket may be in mid-frame.
+    /// The client must reconnect. If `isNotified`, the bus first sends it a refusal. That is impossible if
+    /// the socket may be in the middle of a frame.
     case restarts(isNotified: Bool)
   }
 
@@ -35,8 +35,8 @@ struct FoundConnection {
   var predecessors: [ConnectionID] = []
   var detachedUntil: Instant?
 
-  /// Decides whether the connection survives. After a death without a hand-over, the counter slot tells how many
-  /// notifications are lost.
+  /// Decides whether the connection survives. If the daemon died without a hand-over, the counter slot tells
+  /// how many notifications are lost.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else {
@@ -49,8 +49,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // The counter has only the losses that were reported to the client. Other losses are in the in-flight I/O,
-    // or count in the losses of this restart.
+    // The counter includes only losses that the client knows from `lost` frames. Others are in the in-flight
+    // I/O, or are part of the losses of this restart.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -4,26 +4,26 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The in-flight I/O of a handed-over connection.
+/// The unfinished input and output that an earlier daemon has handed over for a connection.
 struct InFlightIO {
   /// Unhandled input, its descriptors, and unsent frames.
   var bytes: ByteBuffer?
   var buffered: ByteBuffer?
 }
 
-/// Descriptors of files in logged or handed-over frames, by inode. This type does not own them.
+/// Descriptors of files in logged or handed-over frames, by inode. Other objects own the descriptors.
 struct FilesHandedOver {
   private(set) var descriptors: [UInt64: CInt] = [:]
 
-  /// - Returns: the inode, or 0 if the descriptor is not a sealed file in memory.
+  /// - Returns: the inode, or 0 if the descriptor is not a file in memory with a sealed length.
   mutating func insert(_ descriptor: CInt) -> UInt64 {
     let inode = FileDescriptor.lending(descriptor) { $0.inode } ?? 0
     if inode != 0 { descriptors[inode] = descriptor }
     return inode
   }
 
-  /// For a descriptor that waits for its frame. If it is no file in memory, it is neither examined further nor
-  /// handed over.
+  /// Inserts a descriptor that arrived before the rest of its frame. If it is no file in memory, it is not
+  /// examined further, and not handed over.
   mutating func insert(waiting descriptor: CInt) -> UInt64 {
     if descriptor == PassedDescriptors.lost { return Self.lost }
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign

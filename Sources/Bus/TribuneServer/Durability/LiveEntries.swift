@@ -4,22 +4,23 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Decides which entries a compaction keeps.
+/// Decides which entries a compaction keeps. *Younger* entries were appended after the compaction began.
 ///
 /// | entry | kept |
 /// | --- | --- |
-/// | connect | if open, or younger than the compaction |
-/// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
-/// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it forgets a notification | if younger |
-/// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
+/// | connect | if open when the compaction began, or younger |
+/// | frame that registers, cancels or suspends | if in force, or younger |
+/// | disconnect, registrationEnd, advance, postponedPostDone | if younger |
+/// | retained | if the notification is still retained; or if the entry forgets one, and is younger |
+/// | postponedPost, controlFrame, detached | if still postponed, unsent, detached |
 /// | succession | if the successor exists |
-/// | all others | never; `Compactor` writes counters, configuration, queries, turns, actions and awaited posts again |
+/// | all others | never; `Compactor` writes the current counters, configuration, queries and so on |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
-  /// Connections that ended since the compaction began. Without their connect entries, a replay would skip their
-  /// changes to others' registrations.
+  /// Connections that ended since the compaction began. Without their connect entries, a replay would skip
+  /// the changes that they made to others' registrations.
   private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this object, because a `Reference` does not retain its cell.
@@ -31,13 +32,13 @@ final class LiveEntries {
 
   func markEnded(_ id: ConnectionID) { ended.insert(id) }
 
-  /// True if a compaction must keep the entry. Also forgets the log position of a registration that has ended.
+  /// True if a compaction must keep the entry. Also forgets the log position of a registration that ended.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .action, .questionTurns,
       .awaitedPost, .abandonment, .inFlight, .buffered, .handoverEnd:
       false
-    // A newer version wrote the entry, and this version cannot keep it up to date.
+    // A newer version of the bus wrote the entry. This version cannot keep it up to date.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)
@@ -54,7 +55,7 @@ final class LiveEntries {
     sessions.withPositions(of: entry.connection) { positions, _ in positions.connect } == entry.position
   }
 
-  /// Most entries are control frames, so this finds the session by its slot, without a hash lookup.
+  /// Finds the session by its slot, without a hash lookup, because most entries are control frames.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
     guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
@@ -79,7 +80,7 @@ final class LiveEntries {
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // The compaction may already have copied the forgotten notification.
+    // The entry forgets a notification. If the entry is younger, the compaction may have copied that one.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
@@ -103,7 +104,7 @@ final class LiveEntries {
   }
 }
 
-/// An entry's move to the other segment. Its new position is valid once the segments have changed roles.
+/// An entry's move to the other segment. Its new position is valid after the segments have changed roles.
 struct Relocation {
   enum What {
     case connection
@@ -117,6 +118,7 @@ struct Relocation {
   let to: EntryPosition
 }
 
+/// The numbers of the posts that wait for their delivery.
 final class PostponedPosts {
   private var numbers: Set<UInt64> = []
 

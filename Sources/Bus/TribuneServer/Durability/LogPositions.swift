@@ -3,7 +3,7 @@
 import TribuneLog
 import TribuneWire
 
-/// The log positions of a session's connect entry and registrations.
+/// The log positions of a session's connect entry, suspension and registrations.
 struct LogPositions {
   var connect: EntryPosition?
   var suspend: EntryPosition?

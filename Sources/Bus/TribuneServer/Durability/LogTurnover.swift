@@ -3,13 +3,13 @@
 import TribuneCore
 import TribuneWire
 
-/// Shares among users the space that the log has until the next compaction ends.
+/// Divides among the users the space that the log has until the next compaction ends.
 ///
-/// Quotas cover the frames that stay in the log. Transient frames, such as deferrals, take space until a compaction
-/// ends, and clients can send millions of them a second. Users therefore share half of the space, and a user that
-/// has used up its share waits.
+/// Quotas limit only the frames that stay in the log. Transient frames, such as deferrals, take space until a
+/// compaction ends, and clients can send millions of them a second. Unprivileged users therefore share half
+/// of the space. The frames of a user that has used up its share wait for the end of the compaction.
 final class LogTurnover {
-  /// In bytes: an entry's head, and the usual consequences of a frame.
+  /// In bytes: the head of an entry, and the usual consequences of a frame.
   private static let overhead = 256
 
   private var compaction: UInt64 = 1
@@ -18,7 +18,7 @@ final class LogTurnover {
   private var userCount = 0
   private var waiting: [UserAccount] = []
 
-  /// True if a user waits. Unlike `waiting`, this can be read without a check of exclusive access.
+  /// True if a user waits. Unlike `waiting`, the flag can be read without a check of exclusive access.
   private(set) var isAwaited = false
 
   /// - Parameter space: bytes that can be logged until the next compaction ends.

@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Identifies a control frame: its receiver's slot, and its number among the receiver's control frames. The log
-/// stores both as the time of the frame's entry.
+/// Identifies a control frame by its receiver's slot, and by its number among the receiver's control frames.
+/// The log stores both in place of the entry's time.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32
@@ -21,8 +21,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// The content of a `frame` entry: the last query and delegate ids before a client's frame, the frame, and its
-/// context (`Acceptance.context`).
+/// The content of a `frame` entry: the ids of the last query and delegate before a client's frame, the frame,
+/// and its context (`Acceptance.context`).
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

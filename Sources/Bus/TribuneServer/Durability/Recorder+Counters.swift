@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// The counter slots of connections. Each change is one store.
+/// Writes the counter slots of connections. Each change is a single store to memory.
 extension Recorder {
   @inline(__always) func countQueued(_ count: Int, at slot: ConnectionSlot, _ output: inout Output) {
     output.queuedCount &+= UInt32(truncatingIfNeeded: count)
@@ -14,7 +14,7 @@ extension Recorder {
   }
 
   /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. They stay in
-  ///   that count, because two counters cannot change at once.
+  ///   that count, because one store cannot change two counters.
   func countQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -45,7 +45,7 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Must be called before `markReceived` for the poster, because the log has these counts nowhere else.
+  /// Must be called before `markReceived` for the poster, because only the counters record its notifications.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }
@@ -81,7 +81,7 @@ extension Recorder {
     wal.set(.lost, of: session.slot.index, to: UInt32(clamping: reported))
   }
 
-  /// Counts the control frames that an earlier daemon had queued. They are not in the log.
+  /// Counts the control frames that an earlier daemon had queued. The log does not contain them.
   func countRestoredFrames(of session: Session) {
     let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     guard survivesDeath, count > 0 else { return }

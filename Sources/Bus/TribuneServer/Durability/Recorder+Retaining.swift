@@ -29,7 +29,7 @@ extension Recorder {
     record(.retained, buffer.bytes)
   }
 
-  /// Makes the keeper keep a file, once for all notifications that have it. Returns the file's inode.
+  /// Gives the file to the keeper, once for all notifications that have it. Returns the file's inode.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
     guard let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
     guard !retainedFiles.value.recall(inode) else { return inode }
@@ -47,6 +47,7 @@ extension Recorder {
   }
 }
 
+/// The files of retained notifications that the keeper has, by inode.
 struct RetainedFiles {
   /// In bytes: the flag for a retained notification, and the record of its file.
   static let headLength = 1 + FilesHandedOver.recordLength
@@ -71,7 +72,7 @@ struct RetainedFiles {
     forgotten.insert(file)
   }
 
-  /// - Returns: true if the keeper still has the file. A forgotten file is then kept again.
+  /// - Returns: true if the keeper still has the file, which is then no longer forgotten.
   mutating func recall(_ inode: UInt64) -> Bool {
     forgotten.remove(inode) != nil || files.values.contains(inode)
   }

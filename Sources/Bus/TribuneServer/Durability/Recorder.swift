@@ -7,22 +7,22 @@ import TribuneWire
 
 /// Logs everything that the next daemon needs if this one dies (see `WriteAheadLog`).
 ///
-/// The recorder logs disconnects, deadlines and most frames as they come in, posts by their effects, and control
-/// frames when the bus queues them. The counter slots have the reads and writes in progress, and the counts of
-/// queued notifications.
+/// The recorder logs disconnects, deadlines and most frames as they come in. It logs a post's effects instead
+/// of the post. It logs a control frame when the bus queues it. A connection's counter slot counts queued
+/// notifications, and marks a read or write in progress.
 ///
-/// A *transaction* is one event for the core with all its effects. One store commits both before any effect is
-/// sent. So the next daemon knows every frame that a client has read, and finds the unsent frames in the log. If only
-/// half of a transaction were committed, the other half would reach no client, because a replay drops the effects
-/// that it produces. A compaction also commits, so none begins within a transaction.
+/// A *transaction* is one event for the core with all its effects. A single store commits both, before the
+/// bus sends any effect. So the next daemon knows every frame that a client has read, and finds the unsent
+/// frames in the log. If only the event were committed, its effects would reach no client, because a replay
+/// drops the effects that it produces. A compaction also commits, so it must not begin within a transaction.
 final class Recorder {
-  /// Permission to apply effects. Only one exists; the recorder has it while no transaction is open.
+  /// The permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
     fileprivate init() {}
   }
 
-  /// In bytes; longer control frames are not logged. If one is unsent when the daemon dies, its client must
-  /// reconnect.
+  /// In bytes. Longer control frames are not logged. If the daemon dies before such a frame is sent, the
+  /// client must reconnect.
   private static let controlFrameLengthMax = 65_536
 
   let wal: WriteAheadLog
@@ -67,15 +67,15 @@ final class Recorder {
 
   var hasOpenTransaction: Bool { transaction == nil }
 
-  /// - Parameter length: the bytes to log before the effects. The log may first be compacted to make space. If
-  ///   `length` is nil, the log is not compacted.
+  /// - Parameter length: the number of bytes to log before the effects. To make space for them, the log may
+  ///   first be compacted. Nil prevents a compaction.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
     return transaction
   }
 
-  /// - Parameter compacts: true if a compaction is to commit the transaction.
+  /// - Parameter compacts: true if a compaction must commit the transaction.
   func end(_ transaction: consuming Transaction, compacting compacts: Bool = false) {
     storeAllBufferedCounts()
     if compacts { compactor.compactWhole(committing: true, at: context.now) }
@@ -96,14 +96,14 @@ final class Recorder {
 
   /// Must be called before the core gets the frame. May compact.
   ///
-  /// - Returns: true if the frame must be logged when it is accepted.
+  /// - Returns: true if the caller must log the frame when the core has accepted it.
   /// - Throws: a refusal, if the log has no space.
   func admit(_ frame: FrameView, of session: Session) throws(WireError) -> Bool {
     guard session.positions.connect != nil else { return false }
     switch frame.header.kind?.effect {
     case .decides, .asks:
       if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
-    // If the log has no space, observers and monitors are admitted unlogged, and must reconnect after a restart.
+    // Without space, observations and monitors are not logged. Their clients must reconnect after a restart.
     case .observes:
       if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
@@ -118,7 +118,7 @@ final class Recorder {
 
   /// Must be called before the frame's effects are applied.
   ///
-  /// - Parameter last: the last query and delegate ids before the frame.
+  /// - Parameter last: the ids of the last query and delegate before the frame.
   func record(_ frame: FrameView, _ acceptance: Acceptance, after last: BusCounters, of session: Session) {
     let (words, bytes) = ((last.lastQuery, last.lastDelegate), frame.bytes)
     let position: EntryPosition?
@@ -170,8 +170,8 @@ final class Recorder {
     session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
-  /// Must be called in a transaction. Outside, `record` could compact, which would drop the connect entry that the
-  /// disconnect entry needs.
+  /// Must be called in a transaction. Otherwise, `record` could compact, and so drop the connect entry that
+  /// the disconnect entry needs.
   func recordDisconnection(of id: ConnectionID) {
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -232,7 +232,7 @@ final class Recorder {
     record(.questionFailure, buffer.bytes)
   }
 
-  /// Logs a post that waits for its delivery, in case the daemon dies. A planned restart delivers such posts first.
+  /// Logs a waiting post, in case the daemon dies. A planned restart first delivers all waiting posts.
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard survivesDeath else { return }
@@ -268,7 +268,7 @@ final class Recorder {
     wal.commit()
   }
 
-  /// - Parameter isRecorded: false for an unimportant frame, such as an entry of a long list.
+  /// - Parameter isRecorded: false for a frame that is not worth logging, such as an entry of a long list.
   func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
     guard survivesDeath, session.positions.connect != nil else { return }
     let number = session.output.controlCount &+ 1
@@ -295,8 +295,8 @@ final class Recorder {
     }
   }
 
-  /// In bytes. Control frames in longer queues are not logged. If the log is over half full after a compaction, all
-  /// connections share an eighth of it evenly.
+  /// In bytes. Control frames in longer queues are not logged. If the log is over half full after a
+  /// compaction, the control frames of all connections share an eighth of the log evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
@@ -344,11 +344,11 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // If the daemon dies before the effects of a read are committed, the read is lost.
+    // Commits the effects before the read's mark is removed: otherwise, they could be lost unnoticed.
     commit()
-    // The counter slot of a closed session may have another owner.
+    // The counter slot of a closed session may already belong to another session.
     guard !session.isClosed, session.input.isEmpty else { return }
-    // The log does not have posts that wait for the end of the iteration, so the read stays marked until then.
+    // The log lacks posts that wait for the end of the iteration, so the read stays marked until then.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)
   }

@@ -76,8 +76,8 @@ extension Recovery {
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
         if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
-        // Output is restored first. If the rest is invalid, the error then follows the output, and is not in
-        // mid-frame.
+        // Output is restored before input. If the input is invalid, the error is queued behind the output,
+        // and so cannot interrupt a frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.countRestoredFrames(of: session)
         try reader.restore(input, of: session)

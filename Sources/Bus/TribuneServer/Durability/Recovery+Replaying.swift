@@ -43,7 +43,7 @@ extension Recovery {
     // A newer daemon may have written other kinds.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
-    // A higher id is damaged.
+    // A higher id is corrupt.
     guard id <= BusCounters.most else { return false }
     sessions.raiseLastID(to: entry.connection)
     var reader = FieldReader(entry.body)
@@ -51,7 +51,7 @@ extension Recovery {
     case .counters: restore(try LoggedCounters(from: &reader))
     case .connect:
       let facts = try ConnectionFacts(from: &reader)
-      // A connection that was handed over before its hello is logged again when the hello comes.
+      // A connection that was handed over before its hello is logged again after its hello.
       if let known = replayed.found[id], !known.facts.isOpen {
         replayed.found[id] = nil
         replayed.takenSlots.remove(known.facts.slot)
@@ -117,8 +117,8 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // The log has only frames that the old bus accepted. If this core refuses a request among them, `isRefused`
-    // stays set.
+    // The log has only frames that an earlier daemon accepted. If this core refuses a request among them,
+    // `isRefused` stays true.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
@@ -167,8 +167,8 @@ extension Recovery {
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
-      // The file is gone, so the notification was replaced. The entry of its replacement follows, unless that is
-      // lost too.
+      // The keeper has closed the file, because the bus has replaced or forgotten this notification. The log
+      // has a later entry about that, unless the entry is lost.
       let key = try bus.value.forgetRetained(body.extracting(droppingFirst: RetainedFiles.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return

@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Continues another daemon's bus, with or without a hand-over.
+/// Takes over another daemon's bus, with or without a hand-over.
 final class Recovery {
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
@@ -59,7 +59,7 @@ final class Recovery {
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
       // If the keeper lacks the socket of a connection with registrations or actions, its client may still
-      // reconnect.
+      // reconnect: the connection is detached.
       let slot = ConnectionSlot(index: session.facts.slot)
       let isToReturn =
         !session.positions.registrations.isEmpty || session.facts.isOpen && bus.value.hasActionsOrBound(slot)
@@ -77,7 +77,7 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // The remaining connections are not in the log, so their in-flight I/O and registrations are unknown.
+    // The log lacks the remaining connections, so their in-flight I/O and registrations are unknown.
     unknownCount = passed.shutConnections()
     commitDetachedTimeouts()
     interpreter.perform(compacting: true) {
@@ -94,7 +94,7 @@ final class Recovery {
     }
     for session in sessions.all {
       recorder.storeCounters(ofRecovered: session)
-      // The log does not say whose notifications are queued.
+      // The log does not tell whose notifications are queued. Some may be of patient posters.
       session.output.notePatient()
     }
     keepInheritedFiles()
@@ -155,7 +155,7 @@ final class Recovery {
     return true
   }
 
-  /// Each detached session gets one timeout, which further restarts do not extend.
+  /// Gives each detached session one timeout, which further restarts do not extend.
   private func commitDetachedTimeouts() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -175,7 +175,7 @@ final class Recovery {
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
     session.output.queue.lostCount = UInt64(found.lostCount)
-    // The flags stay, because the next daemon needs them if this daemon dies before the recovery is committed.
+    // The flags stay: the next daemon needs them if this daemon dies before the recovery is committed.
     session.output.flags = found.flags
     session.output.setLimit(nil)
     session.input.hasLast = found.flags.contains(.hasLast)
@@ -183,7 +183,7 @@ final class Recovery {
     switch found.fate {
     case .survives:
       if let inFlight { restore(inFlight, of: session) }
-      // If the rest of a partly sent frame is missing, the bus can send no other frame.
+      // If the rest of a partly sent frame is missing, the bus can send no further frames.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
       session.beginCounting()
     case .loses(let count):
@@ -206,7 +206,7 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.storeDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
-      // If this daemon dies after the refusal, the next one must not send another hello.
+      // A refusal can contain a hello. If this daemon dies afterwards, the next one must not send another.
       recorder.markSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
@@ -220,12 +220,12 @@ final class Recovery {
       return sender.unreadFiles.endRestored(socket, of: account)
     }
     UnixSocket.shutdown(socket)
-    // This also closes descriptors in unread input, which can take long.
+    // Closing the socket also closes descriptors in its unread input, which can take long.
     quota.close(socket, of: account.descriptors)
   }
 
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
-    // The bus's hello and welcome, as far as they are unsent.
+    // The unsent part of hello and welcome. It must precede the `lost` frame.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
     restore(greeting, of: session)
     if lost > 0 {

@@ -18,23 +18,23 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is in progress, or a partial frame was read. `sending` means the same for writes.
+  /// A read is in progress, or a frame was partly read. `sending`: a write, or a frame that was partly sent.
   package static let receiving = SessionFlags(rawValue: 1)
   package static let sending = SessionFlags(rawValue: 2)
-  /// A queued control frame must not be lost, and is not in the log.
+  /// A control frame is queued that is not in the log, and must not be lost.
   package static let unlogged = SessionFlags(rawValue: 4)
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame (`isLast` of a hold or action). If this hold or action has ended, the log
-  /// may lack the frame.
+  /// The client has sent its last frame, a hold or `begin` with `isLast`. The log may lack this frame, if the
+  /// hold or action has ended.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
-  /// The client has sent a limit (`room`). The limit itself is not in the log.
+  /// The client has sent a limit (`room`). The log does not contain the limit itself.
   package static let limited = SessionFlags(rawValue: 256)
 
-  /// The limit of the client's last `pace`.
+  /// In milliseconds: the longest pause, from the client's last `pace`. `.max` means forever.
   package var pace: UInt16 { UInt16(rawValue >> 16) }
 
   package func with(pace: UInt16) -> SessionFlags {
@@ -49,7 +49,7 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if the counter is damaged; no decision depends on it.
+  /// Nil if the counter is damaged. Decisions do not depend on this counter.
   package var lost: UInt32? = 0
 }
 

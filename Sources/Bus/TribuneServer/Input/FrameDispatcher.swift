@@ -67,14 +67,14 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// The error if the user's unread bytes exceed its share, because the reply may be long; otherwise, nil.
+  /// An error if the user's unread bytes exceed its share, because the reply may be long; otherwise, nil.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
     guard account.use(of: .queues) > 0, accounts.isOverShare(of: .queues, account) else { return nil }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
-    // Notifications are dropped before a reply is refused.
+    // The bus drops notifications before it refuses a reply.
     sender.relieve(account)
     do throws(WireError) {
       try accounts.require(1, of: .queues, for: account)
@@ -131,16 +131,16 @@ final class FrameDispatcher {
 
   // MARK: Restarts
 
-  /// Lets `session` replace its client's detached session, and reports the notifications that the detached one
-  /// missed.
+  /// Replaces the client's detached session by `session`, and reports the number of missed notifications.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // A detached session may already have replaced `predecessor`, if its connection was lost before the client read
-    // the answer. Processes outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
+    // The client may have lost an earlier connection before it read the `ok` to its `succeed`. That
+    // connection is then the detached one, and has replaced `predecessor`. Pid 0 identifies no process: it
+    // stands for all processes outside the bus's pid namespace.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),
@@ -151,8 +151,8 @@ final class FrameDispatcher {
         session, serial: serial,
         WireError(.notFound, "this process has no detached connection \(fields.predecessor)"))
     }
-    // The bus does not count missed notifications for observations that were not logged, or that the replay
-    // refused.
+    // The session lacks observations that were not logged, or that the replay refused. The bus did not count
+    // the notifications that these missed.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(

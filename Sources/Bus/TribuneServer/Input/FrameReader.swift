@@ -6,15 +6,15 @@ import TribuneWire
 
 /// Reads from sockets, and finds the frames in the bytes.
 ///
-/// The bus reads all sockets into one shared buffer, and handles frames in place. It copies a partial frame out,
-/// and back before that connection's next read. A long frame gets a separate buffer once its header is known to be
-/// within the limits.
+/// The bus reads all sockets into one shared buffer, and handles frames in place. It copies a partial frame
+/// out of this buffer, and back into it before the next read from that connection. A long frame gets a
+/// separate buffer once its header has shown that the length is permitted.
 final class FrameReader {
-  /// In bytes. If the shared buffer has less space, a read gets a new one.
+  /// In bytes. If the shared buffer has less free space, a new buffer replaces it before the next read.
   private static let receiveSpace = 16_384
 
-  /// Enough reads to empty a socket even if its peer continues to send: the kernel holds less than this many
-  /// times `receiveSpace`.
+  /// The most reads in one `hear`. A socket holds fewer bytes than so many reads can take. The reads
+  /// therefore take all earlier input, even if the peer continues to send.
   private static let readsUntilEmpty = 64
 
   private static let afterLast = WireError(
@@ -34,8 +34,8 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Connections that wait to be read (`waiting`) come before partly handled ones (`unfinished`). Otherwise, a
-  /// connection with many expensive frames would always be first.
+  /// Each iteration first reads from the connections in `waiting`, then handles the rest of the frames in
+  /// `unfinished`. Otherwise, a connection with many expensive frames would always be first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -60,7 +60,7 @@ final class FrameReader {
   /// Reads until the socket is empty or the user's time is spent.
   ///
   /// - Parameter evenIfPaused: true to read also from a poster that waits for slow observers.
-  /// - Returns: true if the socket is empty.
+  /// - Returns: true if all earlier input was read, or the session has ended.
   func hear(_ session: Session, evenIfPaused: Bool = false) -> Bool {
     guard evenIfPaused || !session.pacing.isPaused else { return false }
     for _ in 0..<Self.readsUntilEmpty where session.isServed {
@@ -73,7 +73,7 @@ final class FrameReader {
 
   /// Reads once, or defers the read if the user's time is spent.
   ///
-  /// - Returns: false if the socket was empty.
+  /// - Returns: false if the socket was empty, or cannot be read now.
   @discardableResult
   func read(_ session: Session) -> Bool {
     guard session.input.deferred == nil else { return true }
@@ -233,8 +233,7 @@ final class FrameReader {
     waiting.value = []
     unfinished.value = []
     for session in toRead {
-      // If the user's previous session has to wait again, no time is left for the user. This session then waits,
-      // too.
+      // If the user's previous session must wait again, the user's time is spent. This session waits, too.
       if waiting.value.last?.account === session.account {
         waiting.value.append(session)
       } else {
@@ -328,7 +327,7 @@ final class FrameReader {
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // The bus does not read from the client, which therefore cannot complete its frame.
+    // While the bus does not read from a client, the client cannot complete its frame.
     if session.pacing.isPaused || session.input.deferred != nil || session.isInCall
       || session.varlink?.waitsForTime == true
     {
@@ -354,6 +353,6 @@ extension FrameHeader {
     }
   }
 
-  /// In bytes. Longer payloads can take long to check.
+  /// In bytes. The check of a payload of at least this length can take long.
   private static var longPayloadLength: Int { 4096 }
 }

@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// The connections that receive lists: privileged users first, then other users in turns.
+/// The connections that receive lists: those of privileged users first, then those of other users in turns.
 struct ListTurns {
   private var accounts: [UserAccount] = []
   private var sessions: [UInt32: [Session]] = [:]

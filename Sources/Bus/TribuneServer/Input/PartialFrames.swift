@@ -7,15 +7,15 @@ import TribuneWire
 
 /// Keeps partial frames until the rest arrives.
 ///
-/// Most reads of a busy poster end within a frame. A few pooled buffers save three allocations each time. If all
-/// pooled buffers are lent, a connection gets a buffer of just its bytes.
+/// Most reads from a busy poster end within a frame. For each such frame, a pooled buffer saves three
+/// allocations. If all pooled buffers are in use, a partial frame gets a new buffer of its length.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
 
-  /// In bytes: the longest message, and one further read.
+  /// The most unhandled bytes of a Varlink client: the longest message, and one further read.
   private static let messagesMax = VarlinkCall.lengthMax + 65_536
-  /// In bytes. Frames up to this length are short.
+  /// The greatest length of a short frame, in bytes.
   static let shortLength = 16_384
   private static let pooledMax = 4
 
@@ -29,8 +29,8 @@ final class PartialFrames {
   /// True if the frame is long. The socket is then read directly into the frame's buffer.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
-  /// Each user has a share of the bytes for long partial frames: a user that never completes them must not keep
-  /// others from sending. The limit on connections bounds the short ones.
+  /// Each user has a share of the bytes for long partial frames: a user that never completes its frames must
+  /// not keep others from sending. Short partial frames are bounded by the limit on connections.
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {

@@ -4,12 +4,11 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Shares the time of an iteration among users, because a user's expensive frames must not delay others,
-/// however many connections send them.
+/// Shares the time of an iteration among users: expensive frames of one user must not delay others.
 ///
-/// A user may take half of an iteration, and all users together the whole. After that, users that have had no time
-/// yet in this iteration get one frame each: privileged users always, and up to `lateUsersMax` others in turns. The
-/// clock is read when the user changes, after every `framesPerLook` frames, and before and after expensive frames.
+/// A user may take half of an iteration's time, and all users together the whole. After that, users that have
+/// had no time yet get one frame each: privileged users always, and up to `lateUsersMax` others in turns. The
+/// clock is read when the user changes, after `framesPerLook` frames, and before and after expensive frames.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let listNanosecondsMax = iterationNanosecondsMax / 10
@@ -23,11 +22,11 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: UserAccount?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came too late in this iteration. `lateTurns` counts those that got a turn,
-  /// `lateUsers` all.
+  /// Unprivileged users whose frames came too late in this iteration. `lateTurns` counts those that got a
+  /// turn, `lateUsers` all.
   private var lateTurns = 0
   private var lateUsers = 0
-  /// Iterations between two late turns of a user.
+  /// The number of iterations without a turn between two late turns of the same user.
   private var roundCount: UInt64 = 0
   /// True if the clock must be read before the bus reads another socket.
   private(set) var isTight = false
@@ -68,8 +67,7 @@ final class TimeShares {
     return look(account, isMuchWork)
   }
 
-  /// False to handle each frame in the iteration that reads it, even if its user would have to wait for a
-  /// compaction.
+  /// False in the simulation: its users do not wait for a compaction of the log.
   var heedsLog = true
 
   @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
@@ -117,7 +115,7 @@ final class TimeShares {
     return hasTime
   }
 
-  /// True if an unprivileged user without time in this iteration gets a turn after the iteration's time is over.
+  /// True if an unprivileged user that has had no time yet gets a turn after the iteration's time is over.
   private func hasLateTurn(_ account: UserAccount, isFirst: Bool) -> Bool {
     if isFirst { lateUsers += 1 }
     guard account.lateTurn.value.last != iterationCount else { return true }

@@ -48,7 +48,7 @@ final class VarlinkCalls {
     replier.enqueue(Okay(), for: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// Handles the frames of one call. If the bus refuses one, cancels the earlier ones.
+  /// Handles the frames of one call. If the bus refuses one of them, cancels the earlier ones.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {
@@ -89,7 +89,7 @@ final class VarlinkCalls {
     try dispatcher.dispatch(FrameView(header, slice.bytes), in: slice, of: session)
   }
 
-  /// Handles the answer as if it came from the asked connection.
+  /// Handles the answer as if the connection that was asked had sent it.
   ///
   /// - Returns: the bus's refusal; nil if it has accepted the answer.
   private func answer(

@@ -4,7 +4,7 @@ import CSystemd
 import TribuneSystem
 import TribuneWire
 
-/// One journal entry, for sd_journal_sendv(3). Escapes every value, because it may contain a peer's text.
+/// One journal entry, for sd_journal_sendv(3). Escapes every value, because values may contain a peer's text.
 nonisolated package struct JournalEntry: Equatable, Sendable {
   private var bytes: [UInt8] = []
   private var ranges: [Range<Int>] = []
@@ -27,7 +27,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   private static let socket = Array("/run/systemd/journal/socket".utf8)
 
-  /// May block, also while journald does not run. On another failure, writes the message to standard error.
+  /// Blocks while journald does not run or read. On another failure, writes the message to standard error.
   package func send() {
     guard !attempt() else { return }
     let late = JournalEntry(.warning, "journald did not run; the entries that waited for it follow")
@@ -37,7 +37,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   /// Returns false if journald does not run.
   private func attempt() -> Bool {
-    // sd_journal_sendv(3) drops an entry silently while journald has no socket.
+    // While journald has no socket, sd_journal_sendv(3) drops an entry silently.
     if Folder.lacks(Self.socket) { return false }
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -46,7 +46,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
       }
       return unsafe sd_journal_sendv(parts, CInt(parts.count))
     }
-    // systemd closes a stopped socket, but leaves its file.
+    // systemd leaves the file of a stopped socket, so the kernel refuses the connection.
     if Errno(rawValue: -result) == .connectionRefused { return false }
     if result < 0, let message = fields.first?.dropFirst("MESSAGE=".count) {
       StandardError.writeLine("tribuned: \(message)")

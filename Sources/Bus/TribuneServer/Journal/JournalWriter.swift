@@ -6,24 +6,24 @@ import TribuneWire
 
 /// Writes to the journal on a separate thread.
 ///
-/// Sending blocks while the journal's datagram socket is full, for example because journald waits for a disk. The
-/// bus must not block.
+/// Sending blocks while the journal's datagram socket is full, for example because journald waits for a disk.
+/// The bus must not block.
 ///
-/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the first
-/// count at once, before the waiting entries. It reports a further count only after it has written as many entries
-/// as fill the queue, because a slow journal must not get reports instead of entries.
+/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the
+/// first count at once. It reports a further count only when the queue is empty, or after as many entries as
+/// fill the queue. A slow journal must not get reports instead of entries.
 ///
-/// Unprivileged users share half of the queue. A user may fill at most as much as it leaves for others, because it
-/// must not drown the entries of the bus, root or other users.
+/// Unprivileged users share half of the queue. Of this half, a user may fill at most as much as it leaves
+/// free, because it must not displace entries of the bus, of root or of other users.
 ///
-/// Two threads share the queue, hence the lock. It is not held during a write.
+/// Two threads share the queue under a lock. The writer does not hold it during a write.
 nonisolated package final class JournalWriter: Sendable {
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20
 
   private let queue: JournalQueue
 
-  /// - Parameter send: may block.
+  /// - Parameter send: writes an entry. It may block.
   package init(send: @escaping @Sendable (JournalEntry) -> Void = { $0.send() }) throws(Errno) {
     let queue = try JournalQueue()
     self.queue = queue
@@ -36,14 +36,14 @@ nonisolated package final class JournalWriter: Sendable {
     queue.append(item, for: user.flatMap { ThisProcess.isPrivileged($0) ? nil : $0 })
   }
 
-  /// - Returns: true if everything was written before `limit`.
+  /// - Returns: true if all entries were written within `limit`.
   @discardableResult
   package func flush(within limit: Duration) -> Bool { queue.drain(within: limit) }
 }
 
 nonisolated package enum JournalItem: Sendable {
   case entry(JournalEntry)
-  /// The writer's thread formats it, which saves the bus the time.
+  /// The writer's thread formats the verdict, which saves the bus time.
   case verdict(VerdictEntry)
 
   fileprivate var entry: JournalEntry {
@@ -86,7 +86,7 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// The use of each unprivileged user, and of all these together.
+    /// `userUse` is the use of each unprivileged user, `usersUse` their sum.
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
     var droppedCount = 0

@@ -3,23 +3,23 @@
 import TribuneSystem
 import TribuneWire
 
-/// The last verdicts of a bus that writes to no journal.
+/// The last verdicts of a bus that does not write to the journal.
 ///
-/// Queries of root and of the bus's own user have separate space. When a space is full, the user with the most
-/// verdicts there loses its oldest one.
+/// Queries of root and of the bus's own user have a separate room. When a room is full, the user with the
+/// most verdicts in it loses its oldest one.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20
 
   struct Kept {
     let verdict: VerdictEntry
-    /// The verdict's number in this daemon, from 1.
+    /// The number of the verdict, from 1 at the daemon's start.
     let number: UInt64
     /// Microseconds since 1970.
     let time: UInt64
 
-    /// The verdict, with the fields that journald would add. The wire limits a field's text, so long lists of
-    /// outcomes are cut.
+    /// The verdict, with the fields that journald would add. The wire limits the length of a field, so a long
+    /// list of outcomes is cut.
     func entry(at now: UInt64) -> PastVerdict {
       var listedMax = VerdictEntry.outcomesMax
       var fields = verdict.journalEntry(listing: listedMax).fields
@@ -68,6 +68,6 @@ nonisolated struct RecentVerdicts {
     if ThisProcess.isPrivileged(verdict.asker.uid) { privileged.append(new) } else { others.append(new) }
   }
 
-  /// The oldest first.
+  /// All kept verdicts, oldest first.
   var all: [Kept] { (privileged.kept + others.kept).sorted { $0.number < $1.number } }
 }

@@ -18,7 +18,7 @@ nonisolated package struct VerdictEntry: Sendable {
 
   struct Listed: Sendable {
     let outcome: Outcome
-    /// For a failure, its delegate's failure policy decides.
+    /// True also for a failure that the delegate's failure policy turns into a veto.
     let isVeto: Bool
   }
 
@@ -32,7 +32,7 @@ nonisolated package struct VerdictEntry: Sendable {
   let overrideReason: String?
   let mode: QueryMode
   let elapsedMicroseconds: UInt64
-  /// In the order of the chain. If some outcomes must be omitted, vetoes take precedence.
+  /// At most `outcomesMax` outcomes, in the order of the chain. Vetoes are listed in preference to others.
   let listed: [Listed]
   let outcomeCount: Int
   let vetoCount: Int
@@ -74,8 +74,8 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// In lines of a `LineBudget`: one, and one more for each 4 KiB in the journal. There, each text is in up to six
-  /// fields.
+  /// In lines of a `LineBudget`: one, and one more for each 4 KiB of the journal entry. The entry has each
+  /// text in up to six fields.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))

@@ -7,9 +7,9 @@ import TribuneWire
 
 /// Hands the bus over to the next daemon.
 ///
-/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output. Because of
-/// their size, these are in a separate file, which is also a log. Both logs end with a `handoverEnd` of the same
-/// time.
+/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output.
+/// Because of their size, input and output are in a separate file, which is also a log. Both logs end with a
+/// `handoverEnd` entry of the same time.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -44,8 +44,8 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // The keeper already has the files of retained notifications, except those that the bus could not duplicate because
-    // it had no free descriptor.
+    // The keeper already has the files of retained notifications, except those that the bus could not
+    // duplicate for lack of descriptors.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -53,8 +53,8 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice the loss. The keeper
-  /// forgets these connections. The next daemon then does not find them, and it gives their clients time to reconnect.
+  /// Shuts down the connections that the keeper has not acknowledged, because their clients must notice the
+  /// loss. The keeper forgets these connections. The next daemon then gives their clients time to reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)
@@ -62,7 +62,7 @@ final class Handover {
     keeper.forgetUnkept()
   }
 
-  /// Must be called when the bus and its log have changed for the last time, except for the `handoverEnd`.
+  /// Must be called after the last change of the bus and its log, except for the log's `handoverEnd`.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all

@@ -6,16 +6,16 @@ import TribuneWire
 
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
-/// It serves one bus, and returns all descriptors to a bus that resumes. It never parses client data or reads
-/// from a kept descriptor.
+/// The keeper serves one bus at a time. If the next bus resumes, the keeper passes all descriptors to it. The
+/// keeper never reads from a kept descriptor.
 package final class Keeper {
   /// The most connected buses, including the served one.
   private static let peersMax = 4
-  /// The messages to take from one bus before others have their turn.
+  /// The most messages that the keeper takes from one bus before other buses have their turn.
   private static let messagesPerTurn = 64
 
   private static let delayMilliseconds: CInt = 20
-  /// The pause after the keeper had no descriptor for a connection.
+  /// How long the keeper accepts no connections after it lacked descriptors or memory for one.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {
@@ -74,7 +74,7 @@ package final class Keeper {
     try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
   }
 
-  /// A socket that listens at `path`. Replaces a stale file there.
+  /// Returns a socket that listens at `path`. Replaces a stale file there.
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
@@ -174,7 +174,7 @@ package final class Keeper {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel(socket)
-        // Receiving from a bus that has ended removes the bus.
+        // `receive` removes buses that have ended.
         if peers.count == Self.peersMax { for bus in peers.keys.sorted() { receive(from: bus) } }
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))
@@ -195,7 +195,7 @@ package final class Keeper {
     } catch {
       guard error.isOutOfResources else { throw error }
       log.warning("not accepting connections for \(Self.acceptPauseMilliseconds) ms: \(error)")
-      // A watched listener would stay readable, and wake this process constantly.
+      // While a connection waits, the listener is readable. It would wake this process constantly.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
       return nil
@@ -281,14 +281,14 @@ package final class Keeper {
     drop(bus)
   }
 
-  /// Disconnects a bus that is alive and continues without this keeper. Another bus must not get its descriptors.
+  /// Disconnects a bus that continues without this keeper. Other buses must not get its descriptors.
   private func drop(_ bus: BusID) {
     if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
   }
 
-  /// Drops the bus if its socket is full. A bus that reads has at most a window of unread messages, so this one
-  /// does not read.
+  /// Drops the bus if its socket is full. If a bus reads, at most `windowMax` messages are unread, and its
+  /// socket has space for these.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
     case .sent, .ended: break
@@ -381,7 +381,7 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died, too. The keeper must notice the death first; otherwise, it would wait for another bus.
+    // The bus may have died, too. If the keeper noticed that later, it would wait for a bus that never comes.
     if let owner = state.owner { receive(from: owner) }
     guard watchedLease == lease else { return }
     forgetLease()

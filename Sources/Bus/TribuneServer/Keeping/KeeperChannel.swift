@@ -34,7 +34,7 @@ package final class KeeperChannel {
   package var rawValue: CInt { socket.rawValue }
 
   /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as this process's user
-  ///   or as root, like the service manager.
+  ///   or as root, because the kernel reports root for a socket that systemd made.
   package init(_ socket: consuming FileDescriptor) throws(Failure) {
     self.socket = socket
     let uid: UInt32
@@ -47,8 +47,7 @@ package final class KeeperChannel {
     guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
   }
 
-  /// A child process that is just starting may have a copy of the socket, which would delay the end of the
-  /// connection.
+  /// Shuts the socket down, because a child process that is just starting may still have a copy of it.
   deinit { UnixSocket.shutdown(socket) }
 
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
@@ -73,13 +72,13 @@ package final class KeeperChannel {
       return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
     } catch {
       if error.isDisconnection { throw .ended }
-      // The error is temporary: the other end will receive the descriptors in flight, or resources become free.
+      // These errors are temporary: the other end will receive the descriptors, or resources become free.
       guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
       return false
     }
   }
 
-  /// Does not block. At this process's limit on descriptors, the message has only the first of its descriptors.
+  /// Does not block. At this process's limit on descriptors, it gets only the first ones of the message.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -105,8 +104,8 @@ package final class KeeperChannel {
     }
   }
 
-  /// If the other end closes with unread messages, the kernel reports a reset before that end's last messages.
-  /// These can contain connections of a killed bus, so a second call reads them.
+  /// If the other end closes while it has unread messages, the kernel reports a reset first, and then the
+  /// last messages from that end. These can pass connections of a killed bus, so a second call reads them.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
       return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)

@@ -12,7 +12,7 @@ extension KeeperLink {
 
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// The time to send a message if the system lacks memory.
+  /// How long the bus tries to send a message, if the socket is full or the system lacks memory.
   private static let sendingLimit = Duration.seconds(1)
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
@@ -147,8 +147,8 @@ extension KeeperLink {
     return false
   }
 
-  /// Makes the keeper forget connections that it has not acknowledged, because it may have taken them. Does not
-  /// wait for an answer.
+  /// Makes the keeper forget connections that it has not acknowledged, because it may have taken them
+  /// nevertheless. Does not wait for an answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

@@ -6,21 +6,21 @@ import TribuneWire
 
 /// The bus's end of its connection to the keeper (`Keeper`).
 ///
-/// The bus never waits for its keeper. At the end of an iteration, it sends descriptors, with a bounded number of
-/// messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it, looks for
-/// another one, and sends that one everything again.
-// Explicit, because a module that inlines the initializer does not see this module's default isolation (Swift 6.2).
+/// While the bus serves clients, it never waits for its keeper. At the end of an iteration, it sends
+/// descriptors, until `windowMax` messages are unacknowledged. If the keeper does not acknowledge in time,
+/// the bus leaves it, looks for another keeper, and sends all descriptors to that keeper.
+// Explicit: a module that inlines the initializer does not see this module's default isolation (Swift 6.2).
 @MainActor
 final class KeeperLink {
   /// An arrow names the states that may follow.
   enum State {
     /// The bus looks for a keeper at `until`. → attaching, up, ended
     case down(until: Instant)
-    /// The bus is connected, but has no answer yet; it has sent only `attach`. → up, down, ended
+    /// The bus has sent `attach`, and waits for the answer. → up, down, ended
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// The bus has no keeper, or must not be resumed. Final.
+    /// The bus runs without a keeper, or other daemons must not resume it. Final.
     case ended
   }
 
@@ -61,7 +61,7 @@ final class KeeperLink {
   private let clock: () -> Instant
   var state: State
   private(set) var entries: [KeptItem: Entry] = [:]
-  /// The items to send, in order, from `waitingHead` on. May include forgotten items.
+  /// The items from index `waitingHead` on wait to be sent, in this order. Some may be forgotten already.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
@@ -69,7 +69,7 @@ final class KeeperLink {
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
   private var retryAt: Instant?
-  /// Items that the keeper has given, and that the bus has neither kept nor forgotten yet.
+  /// Items that the keeper has passed to this bus, and for which neither `keep` nor `forget` was called yet.
   var given: Set<KeptItem> = []
   private var lastRefusal: String?
   private var refillBegan: Instant?
@@ -94,7 +94,7 @@ final class KeeperLink {
   // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
-  /// - Returns: true if the keeper, or the next one, will get the item.
+  /// - Returns: true if this keeper or the next keeper will get the item.
   @discardableResult
   func keep(_ item: KeptItem, lending descriptor: CInt) -> Bool {
     guard !hasEnded else { return false }
@@ -210,7 +210,7 @@ final class KeeperLink {
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // If no message is in flight, no acknowledgement will cause another try.
+      // An acknowledgement causes another try. If none is expected, a timer must cause it.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
@@ -218,7 +218,7 @@ final class KeeperLink {
 
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // The items to forget go first. If one is kept again, it must be sent after the message that forgets it.
+      // The items to forget go first: if one is kept again, the keeper must first forget the old descriptor.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -287,7 +287,7 @@ final class KeeperLink {
       }
       logRefillIfComplete()
     case .leaving:
-      // The keeper is needed until the next daemon has everything.
+      // During a hand-over, the bus needs this keeper: the next daemon gets everything from it.
       guard !isHandingOver else { return }
       leave(because: "it is shutting down", isExpected: true)
     case .refusal(let reason):
@@ -343,7 +343,7 @@ final class KeeperLink {
     }
     // The keeper may have answered while this process was stopped.
     receive()
-    // A hand-over has no time for another keeper, and this one may still answer.
+    // A hand-over has no time to look for another keeper, and this keeper may still answer.
     guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")
   }
@@ -373,8 +373,8 @@ final class KeeperLink {
     }
   }
 
-  /// Makes a new lease for each bus and keeper, because one end of an earlier pair of sockets may be lost. The
-  /// service manager drops its end when the other end is closed.
+  /// Makes a new lease (a pair of sockets) for each bus and each keeper, because one end of an earlier pair
+  /// may be lost. The service manager drops its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {
@@ -382,8 +382,8 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // The keeper gets its end only if the service manager gets the other. Otherwise, the lease would end with
-        // this process, and the keeper would close everything.
+        // The keeper gets its end only if the service manager gets the other end. Otherwise, the other end
+        // would close with this process, and the keeper would close everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {
@@ -393,7 +393,7 @@ final class KeeperLink {
 
   func leave(because reason: String, isExpected: Bool = false) {
     guard let channel else { return }
-    // Another bus must never resume this keeper's descriptors.
+    // This bus continues, so the keeper must not pass the descriptors to another bus.
     sendFinished(on: channel)
     loop.unwatch(channel.rawValue)
     log.write(

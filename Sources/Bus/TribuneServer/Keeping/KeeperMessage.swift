@@ -4,9 +4,9 @@ package import TribuneWire
 
 /// The messages between a bus and its keeper, one in each packet of a Unix socket (SOCK_SEQPACKET).
 ///
-/// The bus attaches, and then sends the descriptors to keep and the items to forget. The keeper acknowledges each
-/// of these messages, in order. At first, a resuming bus gets everything that the keeper has, and acknowledges each
-/// message. The keeper then sends the number of items (`end`).
+/// The bus sends `attach`, then the descriptors to keep (`batch`) and the items to forget. The keeper
+/// acknowledges each of these messages, in order. If the bus resumes, the keeper first sends all its items in
+/// batches, and the bus acknowledges each batch. The keeper then sends the number of items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:
 ///
@@ -15,7 +15,7 @@ package import TribuneWire
 ///     5  u8   descriptors
 ///     6  u16  0
 ///
-/// A list has a record for each item: its kind, u8, and its key, u64. Readers ignore further fields of a record.
+/// A list has a record for each item: its kind (u8) and key (u64). Readers ignore further fields of a record.
 nonisolated package enum KeeperMessage: Equatable, Sendable {
   case attach(KeeperAttachment)
   case batch([KeptItem])
@@ -23,19 +23,19 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   case end(count: Int)
-  /// The keeper must end. A bus that does not need this keeper sends `finished`, and looks for another one.
+  /// From a keeper that must end. Unless the bus still needs this keeper, it sends `finished`, and leaves.
   case leaving
-  /// No other bus may get the descriptors.
+  /// From the bus: the keeper must not pass the descriptors to another bus.
   case finished
   case refusal(String)
 
   package static let version: UInt8 = 1
   /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// The most unacknowledged messages. With `itemsMax` descriptors each, they stay below the number of descriptors
-  /// that a user may have in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// The most unacknowledged messages. With `itemsMax` descriptors each, they stay below the number of
+  /// descriptors that a user may have in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
-  /// In bytes.
+  /// The length of the longest message, in bytes.
   package static let lengthMax = 8 + 8192
 
   fileprivate static let headLength = 8
@@ -59,11 +59,11 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
 
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
   case begin
-  /// Takes over everything kept with the log of this inode, or with any log if the inode is 0.
+  /// Takes over all descriptors that were kept with the log of this inode. With inode 0, any log matches.
   case resume(log: UInt64)
 }
 
-/// The kind and key of a kept descriptor. The key is a connection's socket cookie, an inode, or 0 for the lease.
+/// The kind and key of a kept descriptor. The key is a connection's cookie, an inode, or 0 for the lease.
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case log = 1

@@ -2,7 +2,7 @@
 
 package import TribuneCore
 
-/// Decides which bus the keeper serves, and how long it waits: a state machine without I/O.
+/// Decides which bus the keeper serves, and how long it waits for the next bus. A state machine without I/O.
 nonisolated package struct KeeperState: Equatable {
   package typealias BusID = Int
 
@@ -26,12 +26,12 @@ nonisolated package struct KeeperState: Equatable {
     case exit
   }
 
-  /// How long the keeper waits for the next bus without a lease.
+  /// How long a keeper without a lease waits for the next bus.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var phase = Phase.vacant
-  /// When the keeper exits at the latest; nil unless it must end. Does not change once it is set.
+  /// The latest time at which the keeper exits; nil unless it must end. Once set, this time does not change.
   package private(set) var endsBy: Instant?
   private var hasLease = false
 
@@ -52,7 +52,7 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, _), (.vacant, _):
       phase = .owned(by: bus)
       hasLease = false
-      // This bus has all its descriptors itself, so a keeper that must end can exit. The bus finds another keeper.
+      // This bus has all its descriptors itself, and can find another keeper. A keeper that must end exits.
       return endsBy == nil ? .serveAnew(bus) : .exit
     }
   }
@@ -79,10 +79,10 @@ nonisolated package struct KeeperState: Equatable {
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// No other bus may get the descriptors: this bus has finally ended, or continues without this keeper.
+  /// Must be called if `bus` has ended, or has left this keeper: other buses must not get its descriptors.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
-  /// The keeper must end. It stays while a bus is attached or awaited, but at most for `endingNanoseconds`.
+  /// Ends the keeper. While a bus is attached or awaited, the keeper stays, but at most `endingNanoseconds`.
   package mutating func end(at now: Instant) -> Action {
     if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
     return switch phase {

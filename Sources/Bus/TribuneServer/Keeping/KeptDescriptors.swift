@@ -8,7 +8,7 @@ final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// Closes connections with unread data, because a sender can make closing slow.
+  /// Closes connections with unread data on threads, because their senders can make closing slow.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -17,7 +17,7 @@ final class KeptDescriptors {
   isolated deinit { clear() }
 
   var count: Int { descriptors.count }
-  /// The write-ahead log first.
+  /// Sorted: the write-ahead log is first.
   var items: [KeptItem] { descriptors.keys.sorted() }
 
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
@@ -54,8 +54,8 @@ final class KeptDescriptors {
     closing.close(owned, of: accounts.account(of: user).descriptors)
   }
 
-  /// The user to charge if closing can take long; otherwise, nil. For a connection with unread data, this is its
-  /// peer's user. For a listening socket, whose backlog may have unread data, it is this process's user.
+  /// Returns the user to charge, or nil if closing is fast. A connection with unread data is charged to its
+  /// peer's user. A listening socket, whose backlog may have unread data, is charged to this process's user.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

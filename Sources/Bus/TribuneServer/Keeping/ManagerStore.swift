@@ -9,11 +9,11 @@ enum StoredName: String {
   case lease
 }
 
-/// Stores the write-ahead log and one end of the lease with the service manager (sd_notify(3), `FDSTORE=1`). Does
-/// not block.
+/// Stores the write-ahead log and one end of the lease with the service manager (sd_notify(3), `FDSTORE=1`).
+/// Does not block.
 ///
-/// The manager decides when a bus has finally ended. If it will start the bus again, it keeps both descriptors;
-/// otherwise, it closes them.
+/// If the manager will start the bus again, it keeps both descriptors. Otherwise, the bus has finally ended,
+/// and the manager closes them.
 final class ManagerStore {
   private static let retryNanoseconds: UInt64 = 100_000_000
 
@@ -36,8 +36,8 @@ final class ManagerStore {
 
   /// Stores the manager's end of the lease. The manager drops this end when the keeper's end is closed.
   ///
-  /// - Parameter then: called with true when the message is sent, with false if sending has failed permanently. A
-  ///   sent message reaches the manager even if this process ends.
+  /// - Parameter then: called with true when the message is sent, with false if sending has failed
+  ///   permanently. A sent message reaches the manager even if this process ends.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
     enqueue("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }

@@ -5,16 +5,16 @@ package import TribuneCore
 
 /// One Dispatch timer for the earliest of many deadlines. It wakes the event loop.
 ///
-/// The timer changes only for an earlier deadline. If a query is decided before its deadline, the timer stays
-/// unchanged, and later fires once without effect. So most queries never touch the timer. Each loop iteration
-/// schedules the next deadline.
+/// Each loop iteration schedules the next deadline. The timer is set again only for an earlier deadline than
+/// before. If a query is decided before its deadline, the timer stays unchanged, and later fires once without
+/// effect. Most queries therefore never change the timer.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   package private(set) var due: Instant?
 
   package init() {
     source.setEventHandler { [weak self] in
-      // `due` is nil if an iteration has just cleared it. If it is a later deadline, the timer must be set again.
+      // An iteration may have cleared `due`, or scheduled a later one. The timer must be set for that one.
       if let self, let due { set(due) }
     }
     source.activate()

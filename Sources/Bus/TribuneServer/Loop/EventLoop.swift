@@ -10,8 +10,8 @@ nonisolated package enum WatchToken: Equatable {
   case keeper
   case listener(Int)
   case alarm
-  /// The generation is the low bits of the connection's id. It distinguishes the connection from earlier ones,
-  /// because a slot may be reused before all events of a wait are handled.
+  /// The generation is the low bits of the connection's id. It distinguishes the connection from earlier ones
+  /// in its slot: a slot may be reused before all events of a wait are handled.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {
@@ -38,13 +38,13 @@ nonisolated package enum WatchToken: Equatable {
 }
 
 package protocol EventLoopTarget: AnyObject {
-  /// Called first in each iteration.
+  /// Called after the wait for events, before `handleEvent`.
   func beginIteration()
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
-  /// True if work waits although all sockets are idle.
+  /// True if other work remains, so the loop must not wait for events.
   var hasWork: Bool { get }
   var wantsIdle: Bool { get }
-  /// Called when no event was ready, before `endIteration`.
+  /// Called before `endIteration`, if no event was ready and `wantsIdle` is true.
   func becameIdle()
   /// - Returns: false to end the loop.
   func endIteration() -> Bool
@@ -52,9 +52,9 @@ package protocol EventLoopTarget: AnyObject {
 
 /// The main thread's event loop: one wait for sockets, the target's alarm and the Dispatch main queue.
 ///
-/// libdispatch signals work in its main queue through an eventfd, and performs it on request, as for
-/// CFRunLoop. Signals, timers and main-actor tasks therefore run here, and a message costs one `epoll_wait`
-/// and no thread switch.
+/// libdispatch signals work in its main queue through an eventfd. The loop then calls libdispatch to do the
+/// work, as CFRunLoop does. Signals, timers and main-actor tasks therefore run in this loop, and a message
+/// costs one `epoll_wait` and no thread switch.
 package final class EventLoop {
   private static let eventsPerWait = 8192
 
@@ -102,8 +102,8 @@ package final class EventLoop {
     return target.endIteration()
   }
 
-  /// Reads the handle before it drains the queue. An unread handle would wake the loop forever. A later read could
-  /// lose the signal for new work.
+  /// Reads the handle, an eventfd, before it drains the queue. An unread eventfd would wake the loop forever.
+  /// If it were read after draining, the signal for new work could be lost.
   private func drainMainQueue() {
     Wakeup.clear(mainQueueHandle)
     _dispatch_main_queue_callback_4CF(nil)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides when to return free heap memory to the kernel. After each return, the recorded peak starts at zero
-/// again. So memory is filled before each return, which costs more than the return.
+/// Decides when to return free heap memory to the kernel: if use falls below half of its peak. Each return
+/// resets the peak. Memory must then be filled again before the next return, and filling costs more.
 nonisolated struct HeapUse {
   /// In bytes. Allocating as much again costs a few milliseconds.
   static let leastFall = 32 << 20

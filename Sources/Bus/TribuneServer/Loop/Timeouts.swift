@@ -2,10 +2,10 @@
 
 import TribuneCore
 
-/// All deadlines of the server, earliest first.
+/// All timeouts of the server, earliest first.
 ///
-/// An obsolete timeout stays until it is due, or until it is the first one when `drop` is called. The code that
-/// handles a due timeout must check that it is still valid.
+/// An obsolete timeout stays until it is due, or until `drop` finds it at the front. The code that handles a
+/// due timeout must therefore check that it is still valid.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
     case hello
@@ -25,7 +25,7 @@ nonisolated struct Timeouts {
   typealias Timeout = (kind: Kind, token: WatchToken)
 
   private var deadlines = Deadlines<Timeout>()
-  /// Cached, because every loop iteration reads it and few change it.
+  /// Cached, because every loop iteration reads it, and few iterations change it.
   private(set) var nextDue: Instant?
 
   mutating func insert(_ kind: Kind, _ token: WatchToken, due: Instant) {
@@ -39,7 +39,7 @@ nonisolated struct Timeouts {
     return first.item
   }
 
-  /// Removes the first timeouts while they are obsolete, because they must not wake the bus.
+  /// Removes obsolete timeouts from the front, because they must not wake the bus.
   mutating func drop(while isObsolete: (Timeout) -> Bool) {
     while let first = deadlines.first, isObsolete(first.item) { remove(first.handle) }
   }

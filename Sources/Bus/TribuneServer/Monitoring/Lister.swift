@@ -172,7 +172,7 @@ final class Lister {
   /// - Parameter hasTime: checked after each part.
   /// - Returns: true if the list is complete.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can contain over a thousand requests, so the client may be gone before the last one.
+    // One read can contain over a thousand requests, so the client may be gone before its last request.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -203,7 +203,7 @@ final class Lister {
   private static func byName(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.key < $1.key } }
 
   private func add(_ id: ConnectionID, to users: inout UserTraffic, _ visible: VisibleUsers) {
-    // A connection that left after the list began still counts; otherwise, its user's counters would fall.
+    // A connection that left after the list began still counts. Otherwise, its user's counters would fall.
     let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
     guard let peer = peer(of: id) ?? gone?.peer, visible.contains(peer.uid),
       let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic() ?? gone?.traffic
@@ -244,7 +244,7 @@ final class Lister {
     return entry
   }
 
-  /// Also true for a connection without registrations, because a planned restart keeps it.
+  /// True if a restart keeps the connection. A planned restart keeps even one without registrations.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)

@@ -3,8 +3,8 @@
 import TribuneCore
 import TribuneWire
 
-/// A list in progress. The bus makes and sends it in parts, because every user may request lists, and a list of all
-/// registrations can take a tenth of a second. Concurrent changes may be missing.
+/// A list in progress. The bus makes and sends it in parts, because every user may request lists, and a list
+/// of all registrations can take a tenth of a second. Changes during that time may be missing from the list.
 final class Listing {
   let request: ByteBuffer
   let header: FrameHeader

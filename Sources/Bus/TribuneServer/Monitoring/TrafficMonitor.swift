@@ -6,9 +6,9 @@ import TribuneWire
 
 /// Shows passing frames to monitors, wrapped in `traffic` frames with sender and receiver.
 ///
-/// Effects are shown after their cause: a client's frame before it is handled, a post once its receivers are
-/// known, and a frame to a client when it is queued. `traffic` frames and the losses of monitors are not
-/// shown, because each would cause another.
+/// Monitors see a cause before its effects: a client's frame before the bus handles it, a post once its
+/// receivers are known, and a frame to a client when the bus queues it. `traffic` frames and the losses of
+/// monitors are not shown, because showing one would cause another one.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
@@ -26,7 +26,7 @@ final class TrafficMonitor {
   private struct TakenFrame {
     let connection: ConnectionSlot
     let name: ByteSlice?
-    /// True for a `monitor` frame, whose answer is not shown to the monitor itself.
+    /// True for a `monitor` frame. The bus's answer to it is not shown to the monitor that sent it.
     let isMonitor: Bool
   }
 
@@ -41,7 +41,7 @@ final class TrafficMonitor {
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
-  /// `showFrame` has already shown a post that waits for its delivery.
+  /// Skips a post that waits for its delivery, because `showFrame` has already shown that post.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
@@ -115,7 +115,7 @@ final class TrafficMonitor {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// Shows each loss at once. The observer itself gets one `lost` frame, which counts all drops until it is sent.
+  /// Shows each loss at once. The observer's own `lost` frame can combine several losses.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -137,7 +137,7 @@ final class TrafficMonitor {
 
   /// - Parameters:
   ///   - parts: the frame, in one or two pieces.
-  ///   - name: empty for none.
+  ///   - name: empty if the frame has no name.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true
@@ -166,7 +166,7 @@ extension ByteSlice {
 }
 
 extension FrameView {
-  /// Also true if the fields are too short to tell.
+  /// Also true if the frame is too short to contain a posting style.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
     return rawPostingStyle != PostingStyle.now.rawValue

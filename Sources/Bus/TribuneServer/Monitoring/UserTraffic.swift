@@ -11,8 +11,8 @@ nonisolated struct TrafficKey: Hashable {
   init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
 }
 
-/// The traffic of users and units, for a list. Sums up departed connections, and the connections that the list has
-/// visited so far.
+/// The traffic of users and units, for a list. Sums up departed connections, and the connections that the
+/// list has visited so far.
 nonisolated struct UserTraffic {
   private var all: [TrafficKey: (traffic: TrafficCounts, connections: UInt32)] = [:]
   private var rest = (traffic: TrafficCounts(), connections: UInt32(0))

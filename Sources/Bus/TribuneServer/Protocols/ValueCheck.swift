@@ -4,9 +4,9 @@ import TribuneJSON
 package import TribuneProtocols
 package import TribuneWire
 
-/// Checks userInfo against a method's parameters, and a delegate's value against its result.
+/// Checks userInfo against a method's parameters, and a delegate's value against the method's result.
 nonisolated package struct ValueCheck {
-  /// The deepest nesting of a value. Nothing else limits a recursive type.
+  /// The deepest nesting of a value. A recursive type has no other limit.
   package static let depthMax = 128
 
   private let types: [String: ValueType]

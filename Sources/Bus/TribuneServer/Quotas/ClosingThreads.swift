@@ -6,12 +6,12 @@ import TribuneSystem
 
 /// Closes descriptors that clients have passed, on separate threads.
 ///
-/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The threads
-/// are limited, in all and for each user, because one user must not delay others. If a user has many unclosed
-/// descriptors, the bus refuses more.
+/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The number
+/// of threads is limited in all and for each user, because one user must not delay others. If a user has many
+/// unclosed descriptors, the bus refuses more.
 ///
-/// A signal ends the wait for a socket's peer, and the kernel closes the descriptor nevertheless. A signal does not
-/// end the wait for a file system. When the process ends, the kernel waits until all its descriptors are closed.
+/// If close(2) waits for a socket's peer, a signal ends the wait, and the kernel still closes the descriptor.
+/// A wait for a file system ignores signals. A process ends only when all its descriptors are closed.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   private static let threadsPerUserMax = 4
@@ -31,10 +31,9 @@ nonisolated final class ClosingThreads: Sendable {
     }
   }
 
-  /// The time after which closing is interrupted; zero for never.
+  /// The interval of the signals that interrupt close(2); 0 for no signals.
   private let patienceMilliseconds: Int
   private let hasThreads: Bool
-  /// Held only while an entry is added or removed.
   private let state = Mutex(State())
 
   init(patienceMilliseconds: Int = 20, hasThreads: Bool = true) {
@@ -64,7 +63,7 @@ nonisolated final class ClosingThreads: Sendable {
     do throws(Errno) {
       try Thread.start { self.run() }
     } catch {
-      // The next thread that can be started closes the waiting descriptors.
+      // A running thread, or the next one that can be started, closes the waiting descriptors.
       state.withLock { $0.threadCount -= 1 }
     }
   }

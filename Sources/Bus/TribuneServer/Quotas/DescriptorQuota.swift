@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Limits the descriptors that clients pass: in partial frames, in flight, and being closed.
+/// Limits the descriptors from clients: in partial frames, in posts that receivers need, and being closed.
 final class DescriptorQuota {
   private static let waitingMax = 16
   private static let closingMax = 512
@@ -35,7 +35,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
-    // The descriptors are already counted, so this requires no more of them.
+    // The account already includes these descriptors, so the check needs no space for further ones.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {
@@ -64,8 +64,8 @@ final class DescriptorQuota {
     closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
-  /// `Accounts.chargeUnclosedConnection` must have been called. This releases that charge. Uses a thread only if
-  /// closing can take long.
+  /// Closes a socket for which `Accounts.chargeUnclosedConnection` was called, then releases that charge.
+  /// Uses a thread only if closing can take long.
   func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
     guard !UnixSocket.canHaveUnreadDescriptors(socket) else {
       return closing.close(socket, of: account.descriptors, isChargedConnection: true)

@@ -6,11 +6,11 @@ import TribuneWire
 
 /// Frames whose userInfo is in a file, each with a separate buffer.
 ///
-/// Buffers are reused, so a post with a file needs no allocation. The end of a buffer's use causes no event,
-/// so lent buffers are checked at the end of each loop iteration.
+/// Buffers are reused, so a post with a file needs no allocation. A buffer does not report its last use, so
+/// `collect` checks all lent buffers at the end of each loop iteration.
 struct FileFrames {
   private static let countMax = 8
-  /// Bytes of a frame without its userInfo: header, a few fields, name and object.
+  /// The initial capacity of a buffer in bytes: for a header, a few fields, name and object.
   static let frameLength = 560
 
   private var lent: [ByteBuffer] = []
@@ -52,7 +52,7 @@ struct FileFrames {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file must have an attachment")
     }
-    // Retained and buffered notifications share the frame's file, so it may still be in use.
+    // Retained and buffered notifications share the frame's file, so the file may still be in use.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }
     file.close()
     buffer.truncate(to: 0)

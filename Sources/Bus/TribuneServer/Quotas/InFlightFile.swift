@@ -5,10 +5,10 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The memory file of a post, while receivers need it. The object is reused for further files.
+/// The memory file of a post, while receivers need it. `FileFrames` reuses the instance for further files.
 ///
-/// The fields are atomic only because the compiler allows any thread to release the last reference. Here, atomics
-/// cost as much as plain integers.
+/// The fields are atomic only to satisfy the compiler, which assumes that any thread may release the last
+/// reference. Relaxed atomics cost as much as plain integers.
 nonisolated final class InFlightFile: AttachedFile {
   private static let none: Int32 = -1
 

@@ -4,18 +4,18 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Limits the sent files that clients have not received.
+/// Limits the files that the bus has sent and clients have not received yet.
 ///
-/// The kernel charges these files to the bus's user. Beyond that user's limit on open files, neither the bus nor
-/// the keeper can send any descriptor. The bus therefore charges each file to its receiver's user, even after the
-/// connection has ended, because the file is still in the client's socket. All users together may have half of the
-/// kernel's limit.
+/// The kernel charges these files to the bus's user. Beyond that user's limit on open files, neither the bus
+/// nor the keeper can send any descriptor. The bus therefore charges each file to its receiver's user, even
+/// after the connection has ended, because the file is still in the client's socket. All users together may
+/// have half of the kernel's limit.
 ///
-/// The kernel reports only how much memory a socket uses, and no event when a client reads. The bus therefore
-/// examines a socket before it sends another file there, and all sockets when a user reaches its share.
+/// The kernel reports how much memory a socket uses, but not when a client reads. The bus therefore examines
+/// a socket before it sends another file there. If a user reaches its share, the bus examines all sockets.
 final class UnreadFiles {
   private static let endedNanoseconds: UInt64 = 100_000_000
-  /// A lower bound of the kernel's memory for a frame, in bytes. Linux 6.18 takes 768.
+  /// A lower bound of the kernel memory that a frame in a socket uses, in bytes. Linux 6.18 uses 768.
   private static let frameMemory = 512
 
   private final class Ended {
@@ -45,8 +45,8 @@ final class UnreadFiles {
 
   // MARK: Sending
 
-  /// Half of a user's share is for clients that have received everything, because slow clients must not use up the
-  /// share. The length of a client's files is limited, too: they are in no queue, and take their poster's memory.
+  /// Reserves half of a user's share for clients without unread files: slow clients must not use it up. Also
+  /// limits the length of a client's unread files: they are in no queue, but use their posters' memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles
@@ -128,13 +128,13 @@ final class UnreadFiles {
     end(socket, of: account, count: count)
   }
 
-  /// The number of files to charge: as many as the socket can hold, but no more than the user's share has left,
-  /// because a higher charge would burden others. So the number may be too low; the kernel's limit leaves slack.
+  /// The number of files to charge: as many as the socket can hold, but at most the rest of the user's share,
+  /// because more would burden others. If the number is too low, the kernel's limit leaves slack.
   ///
   /// - Parameter length: the socket's kernel memory in bytes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
     let share = accounts.share(of: .unreadFiles, for: account)
-    // The share of a privileged user is everything that others leave, which is too much here.
+    // A privileged user may use the whole rest of the total, which would be too high a charge here.
     let most = account.isPrivileged ? min(share, accounts.total(of: .unreadFiles) / 16) : share
     return max(
       1, min((length + Self.frameMemory - 1) / Self.frameMemory, most - account.use(of: .unreadFiles)))
@@ -182,8 +182,8 @@ final class UnreadFiles {
 }
 
 extension UnixSocket {
-  /// In nanoseconds: 10 ms, or 15 µs for each socket if that is more. The examination itself takes about a
-  /// hundredth of this period.
+  /// The time between two examinations, in nanoseconds: at least 10 ms, and at least 15 µs for each socket.
+  /// An examination takes about a hundredth of this time.
   static func examinationPeriod(count: Int) -> UInt64 { max(10_000_000, UInt64(count) * 15_000) }
 
   static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {

@@ -6,8 +6,8 @@ import TribuneWire
 
 /// userInfo in sealed memory files, which the bus forwards to observers that accept files.
 ///
-/// The bus never maps a file. It copies the contents for other observers, and to check them against a
-/// protocol.
+/// The bus never maps a file. It reads a file only for observers that do not accept files, and to check the
+/// contents against a protocol.
 final class UserInfoFiles {
   let quota: DescriptorQuota
   private let log: Log
@@ -19,7 +19,7 @@ final class UserInfoFiles {
     self.log = log
   }
 
-  /// If this throws, it also closes the descriptor.
+  /// If this method throws, it also closes the descriptor.
   func frameBuffer(
     for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of account: UserAccount, limit: Int
   ) throws(WireError) -> ByteBuffer {
@@ -65,7 +65,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// The frame with its userInfo inline. All receivers share one copy.
+  /// Returns the frame with its userInfo as payload. All receivers share one copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {

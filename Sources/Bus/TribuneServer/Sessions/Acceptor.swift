@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Accepts connections on the bus's sockets. Pauses while descriptors, memory or counter slots are exhausted.
 final class Acceptor {
-  /// How many connections to accept from one listener in one iteration: clients that connect constantly must not
-  /// starve other work.
+  /// The most connections that the bus accepts from one listener in an iteration. Clients that connect
+  /// constantly must not starve other work.
   private static let perIteration = 256
   /// A pause ends earlier if a connection is closed.
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
@@ -18,7 +18,7 @@ final class Acceptor {
     case accepting
     /// Resources are exhausted. → resumed, stopped
     case paused
-    /// The bus accepts again; the kernel's backlog is not empty yet. → accepting, paused, stopped
+    /// The bus accepts again, but the kernel's backlog is not empty yet. → accepting, paused, stopped
     case resumed
     /// Final.
     case stopped

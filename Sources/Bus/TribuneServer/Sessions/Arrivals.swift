@@ -26,7 +26,7 @@ final class Arrivals {
 
   private let accounts: Accounts
   private let timeShares: TimeShares
-  /// In a cell, because each iteration reads it, and a cell is read without a check of exclusive access.
+  /// In a cell, because every iteration reads this array, and `Cell` avoids the check for exclusive access.
   private let waiting = Cell<[Arrival]>([])
 
   init(_ accounts: Accounts, _ timeShares: TimeShares) {

@@ -20,11 +20,11 @@ nonisolated struct DepartedConnections {
   static let countMax = 1024
   private static let keptNanoseconds: UInt64 = 60_000_000_000
 
-  /// Entries before `first` are forgotten, and removed together.
+  /// Entries before index `first` no longer count. `remember` removes many of them at once.
   private var connections: [DepartedConnection] = []
   private var first = 0
 
-  /// Includes forgotten entries.
+  /// Includes entries that no longer count.
   var storedCount: Int { connections.count }
 
   mutating func remember(_ connection: DepartedConnection) {

@@ -4,10 +4,10 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// A session without a socket: its daemon died, and its client has not returned.
+/// A session without a socket: an earlier daemon died, and the client has not reconnected yet.
 ///
-/// Its registrations last for some seconds. The bus counts its missed notifications until its client sends
-/// `succeed` on a new connection.
+/// The bus keeps its registrations for some seconds. Until the client sends `succeed` on a new connection,
+/// the bus counts the notifications that the client misses.
 final class DetachedSession {
   let id: ConnectionID
   let slot: ConnectionSlot

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Handles due deadlines of the core and timeouts of sessions, when an iteration begins.
 ///
-/// Input that a client sent before its deadline counts, so the bus first reads overdue connections. If their users'
-/// time is spent, the deadlines wait for a limited number of rounds.
+/// Input that a client sent before its deadline counts, so the bus first reads from connections with due
+/// deadlines. If a user's time is spent, these deadlines wait for a limited number of rounds.
 final class DueTimeouts {
   /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100
@@ -32,7 +32,7 @@ final class DueTimeouts {
     advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
-    // The hello timeouts of greeted connections must not wake the bus.
+    // The hello timeout of a connection that has sent its hello must not wake the bus.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }

@@ -61,7 +61,7 @@ final class Gatekeeper {
     sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)
-      // The bus admits no connection while too many of its user's descriptors await closing.
+      // While too many descriptors of a user await closing, the bus admits no connection of this user.
       try quota.requireClosed(of: account.descriptors)
     } catch {
       refuse(socket, error, isVarlink: listener.isVarlink)
@@ -78,7 +78,7 @@ final class Gatekeeper {
     let (id, slot) = (sessions.nextID, sessions.nextSlot)
     let (cookie, peer, subject): (UInt64, PeerIdentity, Subject)
     do throws(Errno) {
-      // This error pauses the acceptor. As with descriptors, a counter slot may become free.
+      // This error makes the acceptor pause. As with descriptors, a counter slot may become free later.
       guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
       cookie = try UnixSocket.cookie(of: socket)
       (peer, subject) = try identify(socket, credentials)
@@ -99,7 +99,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Needs a descriptor briefly. If the accepted socket has taken this process's last one, gives up a spare one.
+  /// Opens a descriptor briefly. If this process has none left, closes the spare one for this.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
@@ -117,7 +117,7 @@ final class Gatekeeper {
     of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> Groups {
     let named = bus.value.groupsInPolicy
-    // The kernel takes about 30 ns for each group, so all groups are read only if the policy names any.
+    // The kernel takes about 30 ns for each group. The bus reads all groups only if the policy names one.
     let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }
@@ -166,7 +166,7 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Sends the reason to a client without a session, without retries.
+  /// Tries once to send the reason to a client that has no session.
   ///
   /// - Parameter isVarlink: true to send the refusal as the reply to the client's current or first call.
   func refuse(
@@ -176,7 +176,7 @@ final class Gatekeeper {
     if isVarlink {
       buffer.append(message: VarlinkError.refused(error).reply)
     } else {
-      // A client can read the refusal only after a hello.
+      // Clients expect a hello before any frame.
       if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
       buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
     }
@@ -187,9 +187,9 @@ final class Gatekeeper {
     }
   }
 
-  /// In each second, writes the first lines and counts the rest.
+  /// Writes the first lines of each second, and counts the rest.
   private func logClosing(of connection: String, _ error: WireError, _ session: Session? = nil) {
-    // The end of the bus is not a fault of the peer.
+    // The stop of the bus is not the client's fault, so it needs no warning.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: context.now) else {
       if closingLines.omittedCount == 1 {
@@ -213,7 +213,7 @@ final class Gatekeeper {
 
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     guard session.isGreeted else {
-      // If the connection was handed over before its hello, the log has a connect entry.
+      // A connection that was handed over before its hello is in the log, so its end is logged, too.
       return interpreter.perform { recorder.recordDisconnection(of: session.id) }
     }
     sessions.rememberDeparture(of: session, because: reason, at: context.now)
@@ -266,7 +266,7 @@ final class Gatekeeper {
   /// - Parameter isCharged: false for a connection that was not admitted.
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
-    // Closing also closes the descriptors in the unread input, which may take long.
+    // The kernel also closes the descriptors in the socket's unread input. This may take long.
     guard UnixSocket.canHaveUnreadDescriptors(socket) else { return }
     if isCharged {
       quota.closeConnection(socket, of: account)

@@ -6,23 +6,23 @@ import TribuneWire
 
 /// A session's unhandled bytes and descriptors.
 struct Input: ~Copyable {
-  /// The user's time is spent, so a later iteration reads the socket.
+  /// True if a later iteration reads the socket, because the user's time was spent.
   var isWaiting = false
   var deferred: ByteBuffer?
   var deferredStart = 0
-  /// A partial frame. The buffer of a long frame has space for all of it.
+  /// A partial frame. If the frame is long, the buffer has space for the whole frame.
   var partial: ByteBuffer?
   var partialReserved = 0
-  /// The moment from which the client has been able to send the rest.
+  /// The time since which the client could have sent the rest of its partial frame.
   var partialSince = Instant(nanoseconds: 0)
   var isWatchedForProgress = false
-  /// Consecutive rounds in which deadlines have waited for this input.
+  /// The number of consecutive rounds in which deadlines have waited for this input (`DueTimeouts`).
   var roundCount = 0
   var roundEnd = Instant(nanoseconds: 0)
   /// Descriptors that arrived before the rest of their frames.
   var descriptors = PassedDescriptors()
   var descriptorsCounted = 0
-  /// The bus has handled the client's last frame (`isLast` of a hold or begin).
+  /// True if the bus has handled the client's last frame (`isLast` of a `hold` or `begin`).
   var hasLast = false
 
   var count: Int { partial?.count ?? deferred.map { $0.count - deferredStart } ?? 0 }

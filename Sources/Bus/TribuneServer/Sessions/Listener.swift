@@ -4,8 +4,8 @@ package import TribuneSystem
 
 /// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// The socket accepts no descriptors from clients before their admission, if the kernel supports that: closing a
-/// refused connection's descriptors can take long.
+/// If the kernel supports it, the socket refuses descriptors from clients that the bus has not admitted yet:
+/// closing the descriptors of a refused connection can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -24,7 +24,7 @@ package final class Listener {
   package let descriptor: FileDescriptor
   package let path: String
   private var file: SocketFile?
-  /// The path's file when listening began, even if systemd owns it.
+  /// The file at `path` when listening began, even if systemd made the file.
   private var place: SocketFile?
   package let isVarlink: Bool
 
@@ -44,13 +44,13 @@ package final class Listener {
   ) throws(Errno) {
     try self.init(passed: descriptor, path: path, isVarlink: isVarlink)
     (self.file, place) = (file, file)
-    // From now on, clients that connect see this process as their peer.
+    // After this listen(2), new clients see this process as their peer (SO_PEERCRED).
     try UnixSocket.listen(self.descriptor)
   }
 
   /// Replaces a stale file, and makes the folder if it is missing.
   ///
-  /// - Parameter mode: the file's permission bits, which it has from the start.
+  /// - Parameter mode: the permission bits of the file, which never has other bits.
   package init(path: String, mode: UInt32, isVarlink: Bool = false) throws(Failure) {
     self.path = path
     self.isVarlink = isVarlink
@@ -66,8 +66,8 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called with the folder locked. Otherwise, if two daemons found the same stale file, one could remove
-  /// the other's new file.
+  /// Must be called with the folder locked. Otherwise, if two daemons found the same stale file, one could
+  /// remove the other's new file.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)

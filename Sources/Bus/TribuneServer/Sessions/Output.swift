@@ -11,10 +11,10 @@ struct Output: ~Copyable {
     case open
     /// → open, stalled, closed
     case full
-    /// The client or others of its user must first receive files, or the host lacks memory. No event reports when
-    /// this ends, so a timeout retries. → open, full, closed
+    /// The client, or other clients of its user, must first receive files, or the host lacks memory. The
+    /// kernel does not report when this state ends, so a timeout retries. → open, full, closed
     case stalled
-    /// Writing is impossible; earlier input can still be read. Final.
+    /// The socket can no longer be written. Earlier input can still be read. Final.
     case closed
 
     func mayBecome(_ next: Writing) -> Bool { self != .closed && self != next }
@@ -42,7 +42,7 @@ struct Output: ~Copyable {
   enum Acceptance {
     case nothing
     case everything
-    /// Posts of posters that the client knows. Other posters are introduced first.
+    /// Only posts of posters that the client knows. The slow path introduces other posters first.
     case knownPosters
   }
 
@@ -65,34 +65,34 @@ struct Output: ~Copyable {
   }
   var queue = OutboundQueue()
   var backlog = Backlog()
-  /// How many notifications the queue still takes: 0 or less while a backlog waits.
+  /// How many further notifications the queue may take; 0 or less while the backlog is not empty.
   private(set) var room = Int.max
-  /// The limit that the client has sent last; nil if it must send the limit again. Irrelevant without
+  /// The client's last limit on notifications (`room`); nil if the client must send it again. Used only with
   /// `SessionFlags.limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
-  /// The bus does not read from the client, because its user exceeds its share of unread bytes.
+  /// True if the bus does not read from the client, because the user exceeds its share of unread bytes.
   var holdsInput = false
   var questionSpace = QuestionSpace()
   /// Files sent since the client last read everything. The count is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   var sentByteCount: UInt64 = 0
-  /// The value of `sentByteCount` at which waiting questions continue.
+  /// Waiting questions continue when the client has read this many bytes, counted as in `sentByteCount`.
   var awaitedByteCount: UInt64 = 0
   var isReadCheckScheduled = false
-  /// The session is in `Sender.snapshotsDue`.
+  /// True if the session is in `Sender.snapshotsDue`.
   var isSnapshotDue = false
   var isRetryScheduled = false
 
-  /// The numbers of notifications and control frames ever queued. Control frames count only if the connection is in
-  /// the log.
+  /// The numbers of notifications and control frames ever queued. Notifications in `bufferedBefore` do not
+  /// count here. Control frames count only if the connection is in the log.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// How many notifications were buffered, and are now queued or reported as lost. The log's counter of buffered
-  /// ones still includes them: each counter is stored separately, so none may depend on another.
+  /// How many notifications were buffered, and were then queued or reported as lost. The log's counter of
+  /// buffered notifications still includes them, because the bus cannot change two counters in one store.
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = []
-  /// The position behind the last notification of a patient poster, counted like `endOfQueue`; nil for none.
+  /// `endOfQueue` after the last notification of a patient poster was queued; nil if there was none.
   private var patientEnd: UInt32?
 
   @inline(__always) var accepts: Bool {
@@ -123,25 +123,26 @@ struct Output: ~Copyable {
 
   // MARK: Room
 
-  /// The kernel takes no more bytes now, or notifications wait in the backlog.
+  /// True if the kernel takes no more bytes now, or notifications wait in the backlog.
   var isHeld: Bool { isBlocked || !backlog.isEmpty }
 
   var isEmpty: Bool { queue.isEmpty && backlog.isEmpty }
   var byteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.byteCount) }
-  /// Excludes snapshots, whose notifications are retained anyway.
+  /// Excludes snapshots, because the bus keeps their notifications anyway.
   var unreadByteCount: Int { queue.byteCount + (backlog.isEmpty ? 0 : backlog.queuedByteCount) }
   var lostCount: UInt64 { queue.lostCount + backlog.lostCount }
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
 
-  /// The client waits for slow observers as long as it takes. With a backlog, it may not: a paused client cannot raise
-  /// its limit on notifications, so two such posters could wait for each other forever.
+  /// True if this poster waits for slow observers without a time limit. With a backlog, it may not: a paused
+  /// client cannot raise its limit on notifications, so two such posters could wait for each other forever.
   var isPatient: Bool { flags.pace == .max && backlog.isEmpty }
 
-  /// The number of notifications ever queued, or reported as lost. It wraps around, so only differences matter.
+  /// The number of notifications ever queued, or reported as lost. It wraps around: only differences matter.
   private var endOfQueue: UInt32 { queuedCount &+ bufferedBefore }
 
-  /// Some queued notifications are of a patient poster, so the oldest must not be dropped for others'.
+  /// True if a notification of a patient poster is still unsent. The bus then drops new notifications of
+  /// other posters instead of the oldest ones.
   var holdsForPatient: Bool {
     guard let patientEnd else { return false }
     let unsent = UInt32(truncatingIfNeeded: unsentNotificationCount)
@@ -172,7 +173,7 @@ struct Output: ~Copyable {
     return controlFrames
   }
 
-  /// The room for the first notifications of the backlog.
+  /// How many further notifications the client's limit allows in the queue.
   var grantedRoom: Int {
     guard flags.contains(.limited) else { return .max }
     guard let limit else { return 0 }
@@ -180,8 +181,8 @@ struct Output: ~Copyable {
     return Int(Int32(bitPattern: limit &- end))
   }
 
-  /// Restores a part of the queue or of the backlog. If the client had a limit, all notifications wait until it
-  /// sends the limit again.
+  /// Restores a part of the queue or of the backlog. If the client had a limit, all notifications wait until
+  /// the client sends its limit again.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     let isOrdered =
       switch part.kind {
@@ -200,7 +201,7 @@ struct Output: ~Copyable {
   /// Drops the oldest notifications until `target` bytes are left.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool = false) -> UInt64 {
     let waiting = dropsSnapshots ? byteCount - queue.byteCount : unreadByteCount - queue.byteCount
-    // If the kernel still takes bytes, the queue will be sent, so only the backlog loses notifications.
+    // While the kernel takes bytes, the queue will be sent soon, so only the backlog loses notifications.
     var dropped = isBlocked ? queue.dropOldest(downTo: max(0, target - waiting)) : 0
     if !backlog.isEmpty {
       dropped += backlog.dropOldest(downTo: max(0, target - queue.byteCount), dropsSnapshots: dropsSnapshots)

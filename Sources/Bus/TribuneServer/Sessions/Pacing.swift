@@ -8,16 +8,16 @@ struct Pacing {
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// The unread bytes have passed the high mark. The bus does not read from the session's posters. → flowing,
-    /// lossy
+    /// The unread bytes have passed the high mark. The bus does not read from the session's posters. →
+    /// flowing, lossy
     ///
-    /// - isOver: true after `PaceMaxSec=`, while posters with a longer `pace` still wait, or the notifications of
-    ///   patient ones. New posts of the others are lost.
+    /// - isOver: true if `PaceMaxSec=` has passed, but posters with a longer `pace` still wait, or
+    ///   notifications of patient posters are unsent. New posts of all other posters are then lost.
     case pacing(since: Instant, isOver: Bool)
-    /// The oldest notifications are dropped. → flowing
+    /// The bus drops the oldest notifications. → flowing
     ///
     /// - lostBefore: the session's total losses before this state.
-    /// - isAnnounced: true if the start of this state was announced. Its end will then be announced, too.
+    /// - isAnnounced: true if the bus announced the start of this state. It will then announce the end, too.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 
     func mayBecome(_ next: Flow) -> Bool {
@@ -33,7 +33,7 @@ struct Pacing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
   var pausedPosters: [Session] = []
-  /// When the posters that wait for this lossy observer are looked at; nil if that is not scheduled.
+  /// When the bus next checks the posters that wait for this lossy observer; nil if no check is scheduled.
   var nextCheck: Instant?
   var pauseCount = 0
   var pauses = TimesCount()

@@ -46,7 +46,7 @@ final class Session {
   let limits: FrameLimits
   /// Varlink-only state; nil for other clients.
   let varlink: VarlinkState?
-  /// True if `varlink` is set. Reading this costs no reference count.
+  /// True if `varlink` is set. Unlike `varlink`, this property is read without a retain and release.
   let speaksVarlink: Bool
 
   var state: State {
@@ -64,7 +64,7 @@ final class Session {
   var traffic = TrafficCounts()
   /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()
-  /// The list in progress. The client's further frames wait until it ends.
+  /// The list in progress. Further frames of the client wait until the list ends.
   var listing: Listing?
   /// The connections that this one has replaced, directly or through others.
   var predecessors: [ConnectionID] = []
@@ -90,7 +90,6 @@ final class Session {
     self.state = state
   }
 
-  /// Traps if the session is closed.
   var descriptor: FileDescriptor {
     @inline(__always) _read {
       switch socket.value {
@@ -113,13 +112,11 @@ final class Session {
     inherited.lost = output.lostCount
   }
 
-  /// The state that every read uses (see `Cell`).
   var input: Input {
     @inline(__always) _read { yield inputCell.value }
     @inline(__always) _modify { yield &inputCell.value }
   }
 
-  /// The state that every write and notification uses.
   var output: Output {
     @inline(__always) _read { yield outputCell.value }
     @inline(__always) _modify { yield &outputCell.value }
@@ -161,12 +158,12 @@ final class Session {
   var interest: Readiness {
     var interest: Readiness = []
     if !pacing.isPaused, !isClosing, !speaksVarlink || takesCalls { interest.insert(.readable) }
-    // A stalled socket is not watched: it stays writable, however many files wait in it.
+    // A stalled socket is not watched for writing, because it stays writable, however many files wait in it.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
   }
 
-  /// False if a call is in progress and others wait behind it: the bus then stops reading.
+  /// If false, the bus stops reading: a call is in progress, and further calls wait, or the input has ended.
   var takesCalls: Bool {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }

@@ -33,7 +33,7 @@ final class SessionTable {
     return session
   }
 
-  /// The session's output. Every notification uses this, because it does not retain the session.
+  /// The output of a session. Deliveries use this method, because it does not retain the session.
   @inline(__always) func output(at slot: ConnectionSlot) -> Cell<Output>.Reference? {
     outputs.value[slot.index]
   }
@@ -86,7 +86,7 @@ final class SessionTable {
     poster.isKnownPoster = true
   }
 
-  /// The next session in this slot is a new, unknown poster.
+  /// Clears the poster for all clients, because its slot's next session is another poster.
   private func forgetPoster(_ session: Session) {
     wantingPosters.remove(session.slot)
     guard session.isKnownPoster else { return }
@@ -132,7 +132,6 @@ final class SessionTable {
 
   func raiseLastID(to id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
-  /// The session's slot must be free.
   func insert(_ session: Session) {
     take(session.slot, for: session.id)
     accounts.charge(1, of: .connections, to: session.account)

@@ -3,8 +3,8 @@
 import Dispatch
 import TribuneSystem
 
-/// Watches the listeners' files and folders. If a file is gone, another daemon can serve a second bus at its path.
-/// Queries on that bus would not meet this bus's holds.
+/// Watches the listeners' files and folders. If a file is gone, another daemon can serve a second bus at its
+/// path. Queries on that bus would not meet this bus's holds.
 final class SocketFileWatch {
   private let watch: FileWatch
   private let source: any DispatchSourceRead

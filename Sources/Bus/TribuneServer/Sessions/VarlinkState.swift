@@ -2,15 +2,15 @@
 
 import TribuneWire
 
-/// Varlink-only state of a session, except `SessionFlags.inCall`.
+/// The state of a session that only Varlink needs. `SessionFlags.inCall` is separate, because the log has it.
 final class VarlinkState {
   /// Makes the tickets of this connection hard to guess.
   let secret: UInt64
-  /// The leading bytes of the input that are known to have no zero byte.
+  /// The number of leading input bytes that the bus has searched, and that contain no zero byte.
   var scannedCount = 0
   var waitsForTime = false
-  /// The reply that the queue's first frame becomes. Once a part of the reply is sent, the queue counts one byte of
-  /// the frame as sent, so that it does not drop the frame.
+  /// The reply made from the first frame of the queue. Once a part of the reply is sent, the queue counts one
+  /// byte of that frame as sent: it never drops partly sent frames.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false

@@ -4,10 +4,10 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts. systemd passes the listening sockets, the log and the lease
-/// (sd_listen_fds(3), `ManagerStore`). The keeper passes the last daemon's descriptors (`KeptItem`).
+/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, log and lease
+/// (sd_listen_fds(3), `ManagerStore`). The keeper passes the previous daemon's descriptors (`KeptItem`).
 ///
-/// Owns the descriptors until they are taken.
+/// Owns the descriptors until another part takes them.
 nonisolated package final class PassedAtStart {
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
@@ -28,7 +28,7 @@ nonisolated package final class PassedAtStart {
   /// The key is the cookie of the socket.
   private var connections: [UInt64: CInt] = [:]
   private var files: [UInt64: CInt] = [:]
-  /// The last daemon's listeners. The key is the inode of the file.
+  /// The previous daemon's listeners. As in `files`, the key is the inode of the file.
   private var listeners: [UInt64: CInt] = [:]
   package private(set) var storedNames: Set<String> = []
 
@@ -36,7 +36,7 @@ nonisolated package final class PassedAtStart {
 
   /// Takes ownership of the descriptors, even if it throws.
   ///
-  /// - Throws: `PassedError` if one of them does not belong to the bus.
+  /// - Throws: `PassedError` if a descriptor is neither the log, nor the lease, nor a listening socket.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
     var foreign: [String] = []
     for (descriptor, name) in passed where !sort(FileDescriptor(owning: descriptor), name) {
@@ -60,8 +60,8 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From systemd
 
-  /// Sets close-on-exec, and clears the environment variables. May be called only once, and only while the
-  /// process has one thread.
+  /// Takes systemd's descriptors, sets close-on-exec, and clears the environment variables. May be called
+  /// only once, and only while the process has one thread.
   package static func take() throws(PassedError) -> PassedAtStart { try PassedAtStart(try receive()) }
 
   /// The caller owns the descriptors.

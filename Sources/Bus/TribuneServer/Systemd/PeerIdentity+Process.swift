@@ -10,7 +10,7 @@ nonisolated extension PeerIdentity {
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
-    // A live process still has its pid, so the name and units are its own.
+    // If the process still lives, its pid was not reused, so the name and units belong to it.
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
@@ -21,7 +21,7 @@ nonisolated extension PeerIdentity {
     _ credentials: PeerCredentials, _ groups: Groups, _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
     let peer = PeerIdentity(credentials, process)
-    // Processes outside the bus's pid namespace have no pid here.
+    // The pid is 0 if the process is outside the bus's pid namespace.
     let unit = credentials.pid <= 0 ? .unknown : unit(peer.units.system, of: process)
     return (peer, Subject(user: peer.uid, groups: groups, unit: unit))
   }

@@ -9,12 +9,12 @@ extension Lost {
   package static let frameLength = FrameHeader.length + 8
 }
 
-/// Before the first notification of a poster, the bus sends a `poster` frame to the receiver. The receiver
-/// remembers one poster for each slot, which bounds the memory of both sides. The receiver knows a poster while
-/// any slot refers to the poster.
+/// Before a poster's first notification, the bus sends the receiver a `poster` frame with a slot. The
+/// receiver remembers the last poster of each slot, which bounds the memory of both sides. A poster can have
+/// two slots. The receiver forgets a poster when other posters have taken both.
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
-  /// All posters of notifications that wait on the bus share this slot. No connection has this slot.
+  /// Posters whose notifications wait in a backlog share this slot. Connections never have this slot.
   package static let waitingSlot: UInt32 = (1 << 20) - 1
 }

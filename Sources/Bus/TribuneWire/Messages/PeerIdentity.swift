@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The systemd units of a peer. Only the system's unit is trustworthy, because users choose the names of their
+/// The systemd units of a peer. Only `system` is trustworthy, because users choose the names of their own
 /// units.
 package struct PeerUnits: Equatable, Sendable {
-  /// Empty if the process has none. For a process of a user's service manager, the unit is `user@UID.service`.
+  /// Empty if the process has no system unit. A process of a user's service manager is in `user@UID.service`.
   package let system: String
   package let user: String
 
@@ -24,7 +24,7 @@ package struct PeerUnits: Equatable, Sendable {
 
 /// The identity of a peer's process, from the kernel and systemd.
 package struct PeerIdentity: Equatable, Sendable {
-  /// All copies of an identity share one object, because every question and every outcome contains an identity.
+  /// Copies of an identity share one object, because every question and every outcome contains a copy.
   private final class Storage: Sendable {
     let pid: UInt32
     let uid: UInt32
@@ -52,7 +52,7 @@ package struct PeerIdentity: Equatable, Sendable {
   package var pid: UInt32 { storage.pid }
   package var uid: UInt32 { storage.uid }
   package var gid: UInt32 { storage.gid }
-  /// The kernel's `comm`, at most 15 bytes. Empty if the process ended before the bus could read it.
+  /// The kernel's `comm`, at most 15 bytes. Empty if the process ended before the bus read the name.
   package var process: String { storage.process }
   package var units: PeerUnits { storage.units }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A policy as the payload of a `list`. It has numeric ids instead of the names of users and groups.
+/// A policy in the payload of a `list` frame, with ids instead of the names of users and groups.
 package struct PolicyFields: Equatable, Sendable {
   package var lines: [AccessLine]?
 

@@ -17,7 +17,7 @@ extension QueryMode {
 }
 
 extension Ask {
-  /// If false, the first veto ends the query. In a value query, the first value ends it.
+  /// If false, the first veto ends a query for permission, and the first value ends a value query.
   package var waitsForAll: Bool {
     switch mode {
     case .all, .collect: true

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The client's side of a delegate's attachment, with the deliveries that wait for the delegate.
 ///
-/// The delegate receives one notification at a time, each after all earlier questions. Questions do not wait for
-/// notifications. Threads hold the lock briefly, and resume no waiting call while they hold it.
+/// The delegate receives one notification at a time. A notification waits until all earlier questions have
+/// reached the delegate. Questions do not wait for notifications. Waiting calls resume only after unlocking.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -38,8 +38,8 @@ final class AttachedDelegate: Sendable {
     static let itemsMax = 4096
 
     var items = BoundedQueue<Item>(limit: State.itemsMax)
-    /// The deliveries behind the position that `reservePosition()` reserved for a loss report; nil without a reserved
-    /// position.
+    /// The deliveries behind the position that `reservePosition()` reserved for a loss report; nil without a
+    /// reserved position.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
     var isOver = false
@@ -52,12 +52,12 @@ final class AttachedDelegate: Sendable {
 
   weak let delegate: (any Delegate)?
   let id = Atomic<UInt64>(0)
-  /// The fields of a renewal, which never replaces other delegates, not even after `set`.
+  /// The fields for renewing the attachment. A renewal never replaces other delegates, not even after `set`.
   let renewal: Attach
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// Called when the bus ends the attachment by its policy or refuses a renewal. If nil, the connection ends instead.
+  /// Called if the policy ends the attachment, or the bus refuses to renew it. If nil, the connection ends.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
@@ -82,13 +82,13 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// Here and below, a true result means that the caller must call `startDelivering()`.
+  /// If this method, `replace` or `fillPosition` returns true, the caller must call `startDelivering()`.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // The attachment ends now, so the loss report for a reserved position would never come.
+    // The attachment ends now, so the link would never fill a reserved position.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -97,13 +97,13 @@ final class AttachedDelegate: Sendable {
     Task.immediate { await deliverAll() }
   }
 
-  /// Reserves a position for a loss report, behind all deliveries. Later deliveries wait behind it until
-  /// `fillPosition`. If a position was already reserved, the deliveries behind that one are dropped.
+  /// Reserves a position for a loss report, behind all deliveries. Later deliveries wait behind the position
+  /// until `fillPosition`. If a position is already reserved, drops the deliveries behind the old position.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }
 
-  /// Delivers `reports` at the reserved position; without one, behind all deliveries.
+  /// Delivers `reports` at the reserved position; without a reserved position, behind all deliveries.
   func fillPosition(with reports: [Delivery]) -> Bool {
     state.withLock { state -> Bool in
       var behind = state.behind
@@ -176,8 +176,8 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Numbers a question, because later notifications must not overtake it. Returns nil if the delegate receives no
-  /// notifications.
+  /// Numbers the question, because later notifications must not overtake it. Returns nil if the delegate
+  /// receives no notifications.
   func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

@@ -3,8 +3,8 @@
 import Synchronization
 import TribuneWire
 
-/// An awaited notification that several streams received. The link reports to the bus once, after all streams have
-/// reported.
+/// An awaited notification that one or more streams received. The link reports to the bus once, after all
+/// streams have reported.
 final class AwaitedNotification: Sendable {
   private struct State {
     var open: Int
@@ -26,7 +26,7 @@ final class AwaitedNotification: Sendable {
     state = Mutex(State(open: streams))
   }
 
-  /// Records the result of one stream, which calls this once. A nil failure means success.
+  /// Records the result of one stream. Must be called once for each stream. A nil failure means success.
   func finish(_ failure: String?) {
     let (isOver, failure) = state.withLock { state in
       state.open -= 1

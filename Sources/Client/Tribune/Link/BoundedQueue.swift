@@ -10,10 +10,10 @@ protocol LossReporting: Sendable {
   var byteCount: Int { get }
 }
 
-/// A delegate's notifications, bounded in elements and in bytes of payload.
+/// A queue of a delegate's notifications, with a limit of elements and a limit of payload bytes.
 ///
-/// A full queue drops its oldest elements; the newest always stays. All drops are thus at the head, where one `lost`
-/// reports their number. If the queue dropped an `interrupted`, another `interrupted` comes after this `lost`.
+/// A full queue drops its oldest elements, never the newest. Then `popFirst()` first returns a `lost` with
+/// the number of dropped notifications, and after it an `interrupted` if the queue dropped one.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

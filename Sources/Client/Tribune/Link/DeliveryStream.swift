@@ -3,23 +3,23 @@
 import Synchronization
 import TribuneWire
 
-/// A queue of elements from the connection's thread to the tasks that read them. Elements beyond the limit wait on the
-/// bus.
+/// A queue of elements from the connection's thread to the tasks that read them. Elements beyond the limit
+/// wait on the bus.
 ///
-/// Under its lock, a stream resumes no reader and releases no element: the release of an awaited notification reports a
-/// failure over the link.
+/// Under its lock, a stream neither resumes a reader nor releases an element. The release of an awaited
+/// notification takes the link's lock, which a thread must take before a stream's lock.
 final class DeliveryStream<Element: LossReporting>: FlowControlled {
   typealias Reader = Reply<Element?>
-  /// If `makesRoom` is true, the connection tries to raise its limit (`FlowControl`).
+  /// If `makesRoom` is true, the caller must call `Link.raiseRoom()`.
   typealias Taken = (element: Element?, makesRoom: Bool)
 
   private struct State {
     var queue = UnreadQueue<Element>()
-    /// The elements behind the position that `reservePosition()` reserved for a loss report; nil without a reserved
-    /// position.
+    /// The elements behind the position that `reservePosition()` reserved for a loss report; nil without a
+    /// reserved position.
     var behind: UnreadQueue<Element>?
-    /// Three counts of retained notifications: how many the bus found, how many arrived before the reserved position,
-    /// and how many arrived `behind` it.
+    /// Three counts of retained notifications: how many the bus found, how many arrived before the reserved
+    /// position, and how many arrived `behind` it.
     var retained = (found: 0, arrived: 0, behind: 0)
     /// Nil until the stream ends. An inner nil means an end without an error.
     var ending: TribuneError??
@@ -29,7 +29,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     var count: Int { queue.count + (behind?.count ?? 0) }
     var isLong: Bool { queue.byteCount + (behind?.byteCount ?? 0) > UnreadQueue<Element>.byteMark }
 
-    /// Returns the reader that must get the element; if no reader waits, queues the element.
+    /// If a reader waits, returns this reader, which must get the element. If not, queues the element.
     mutating func add(_ element: Element) -> Reader? {
       if !readers.isEmpty { return readers.removeFirst().reader }
       queue.append(element)
@@ -70,8 +70,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     reader?.resume(returning: .success(element))
   }
 
-  /// Reserves a position for a loss report, behind all elements. Later elements wait behind it until `fillPosition`. If
-  /// a position was already reserved, the elements behind that one are dropped.
+  /// Reserves a position for a loss report, behind all elements. Later elements wait behind the position
+  /// until `fillPosition`. If a position is already reserved, drops the elements behind the old position.
   func reservePosition() {
     let dropped = state.withLock { state -> UnreadQueue<Element>? in
       (state.retained.found, state.retained.behind) = (state.retained.arrived, 0)
@@ -107,8 +107,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Ends the stream. Queued elements stay readable, except those behind a reserved position, whose loss report will
-  /// never come.
+  /// Ends the stream. Queued elements stay readable. Elements behind a reserved position are dropped, because
+  /// the link never fills the position.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], UnreadQueue<Element>?) in
@@ -167,7 +167,7 @@ struct UnreadQueue<Element: LossReporting> {
 
   var count: Int { elements.count }
 
-  /// Merges consecutive losses into one element, because the bus may report any number of losses.
+  /// Merges consecutive losses. Otherwise, many loss reports of the bus could fill the memory.
   mutating func append(_ element: Element) {
     if let count = element.lostCount, let last = elements.last?.lostCount {
       elements.last = .lost(last.saturatingAdding(count))

@@ -10,17 +10,18 @@ protocol FlowControlled: AnyObject, Sendable {
   var room: Int { get }
 }
 
-/// The limit that the connection sends to the bus (`room`): how many notifications fit into every stream.
+/// The limit that the link sends to the bus (`room`): the total number of notifications that the bus may send
+/// over this socket. All notifications up to the limit fit into every stream.
 ///
-/// The flow never stops while the program reads every stream. The link's thread raises the limit when every stream has
-/// room for a `step`. If a stream lacks this room, its reader makes the room later (`makesRoom`). The last of these
-/// readers raises the limit.
+/// While the program reads every stream, the flow never stops. The link's thread raises the limit when every
+/// stream has room for `step` notifications. If streams lack this room, each of their readers later makes
+/// room and tries to raise the limit (`makesRoom`). The last of these readers succeeds.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
   /// How many notifications and traffic frames came over this socket, including lost ones.
   private var received: UInt64 = 0
-  /// The limit that was sent last; nil before the first `room`.
+  /// The limit that the link sent last; nil before the first `room`.
   private var limit: UInt64?
 
   private var step: UInt64 { UInt64(max(leastLimit / 4, 1)) }
@@ -37,7 +38,7 @@ struct FlowControl {
     leastLimit = streams.map(\.limit).min() ?? 0
   }
 
-  /// Returns the limit for a new socket. Without streams, the limit is 0 until an observation raises it.
+  /// Returns the limit for a new socket. Without streams, the limit is 0 until the first stream raises it.
   mutating func restart() -> UInt64 {
     received = 0
     let limit = fitting ?? 0
@@ -47,8 +48,8 @@ struct FlowControl {
 
   mutating func receive(_ received: UInt64) { self.received = received }
 
-  /// Raises the limit if it can rise by a step; else returns nil. To save time, skips the streams if even empty streams
-  /// would have no room for a step.
+  /// Returns the new limit, or nil if the limit cannot rise by `step`. To save time, does not examine the
+  /// streams if even empty streams would lack room for `step` notifications.
   mutating func raiseBySteps() -> UInt64? {
     canRise(to: received.saturatingAdding(UInt64(leastLimit)), by: step) ? raise(by: step) : nil
   }
@@ -59,14 +60,14 @@ struct FlowControl {
     return fitting
   }
 
-  /// `received` can exceed the limit, because losses count but need no room.
+  /// `received` can exceed the limit, because it also counts lost notifications, which need no room.
   private func canRise(to other: UInt64, by step: UInt64) -> Bool {
     guard let limit else { return true }
     let used = max(limit, received)
     return other > used && other - used >= step
   }
 
-  /// Returns the limit for a bus that has lost it in a restart.
+  /// Returns the limit for a bus that has forgotten the limit in a restart.
   mutating func confirm() -> UInt64 {
     let confirmed = max(limit ?? 0, fitting ?? 0)
     limit = confirmed
@@ -88,8 +89,8 @@ extension LinkState {
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Adds the stream, and stages the new limit. The bus reads the limit right before the next frame, which registers
-  /// the stream.
+  /// Adds the stream, and stages a frame with the new limit. The bus reads this frame right before the next
+  /// frame, which registers the stream.
   mutating func stageRoom(for stream: any FlowControlled) {
     flow.add(stream)
     if case .open = phase, let limit = flow.raise() { outbox.stage(Room(limit: limit)) }

@@ -9,7 +9,7 @@ extension FrameKind {
     case request
     case registration
     case suspension
-    /// A frame that refers to earlier frames of the bus, so it is valid over the same connection only.
+    /// A frame that refers to earlier frames of the bus, so the frame is valid only over the same connection.
     case answer
     case deferral, cancel, other
   }

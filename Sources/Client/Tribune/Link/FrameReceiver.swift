@@ -10,10 +10,10 @@ enum ReceivedFile {
   case lost
 }
 
-/// Handles the bus's frames, on the link's thread.
+/// The handler of the bus's frames, on the link's thread.
 ///
-/// Invalid bytes end the connection, because the bytes after them cannot be trusted. A reply to a cancelled request
-/// is valid: a cancel and a reply can cross.
+/// Invalid bytes end the connection, because the bytes after them cannot be trusted. A reply to a cancelled
+/// request is valid, because the bus may have sent the reply before it read the `cancel`.
 struct FrameReceiver {
   private let link: Link
   /// The number of notifications and traffic frames that came over this connection, including lost ones.
@@ -79,7 +79,7 @@ struct FrameReceiver {
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
-      // The bus sends one copy of a frame for all monitors of a connection, without their serials.
+      // The frame does not name a monitor: the bus sends one copy for all monitors of a connection.
       for stream in link.state.withLock({ $0.trafficStreams }) { stream.deliver(item) }
     case .retained:
       received &+= 1
@@ -126,13 +126,13 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// Reports the loss to all receivers: the bus counts drops per connection, so any receiver can have missed
-  /// notifications.
+  /// Reports the loss to all streams and delegates. The bus counts losses for each connection, so each stream
+  /// or delegate can have missed notifications.
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
-    // During an interruption, the loss is reported later, at the position that each stream and delegate reserves for it
-    // (`reservePosition`).
+    // During an interruption, the link reports the loss later, at the position that each stream and delegate
+    // has reserved (`reservePosition`).
     if link.state.withLock({ $0.deferLoss(of: count) }) { return }
     link.deliverLost(Int(clamping: count))
   }
@@ -176,8 +176,7 @@ struct FrameReceiver {
   }
 }
 
-/// The receivers of a notification. They are looked up once for consecutive notifications with the same name and
-/// object.
+/// The receivers of a notification, cached for consecutive notifications with the same name and object.
 private struct NotificationRoute {
   private let link: Link
   private let epoch: Int
@@ -221,7 +220,7 @@ private struct NotificationRoute {
       poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
-      // A notification without its userInfo would mean something else, so the streams get a loss.
+      // A notification without its userInfo would mean something else, so the receivers get a `lost` instead.
       for stream in observers.streams + observers.awaitedStreams { stream.deliver(.lost(1)) }
       if !delegates.isEmpty { link.deliver(.lost(1), to: delegates) }
       if frame.isAwaitedPost, !observers.awaitedStreams.isEmpty || observers.isRetiring {
@@ -249,7 +248,7 @@ private struct NotificationRoute {
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
-      // The bus sent the notification before it learned that the observation was taken back.
+      // The bus sent the notification before it read the `cancel` of the observation.
       if observers.isRetiring { acknowledge(header, "the observation was taken back") }
       return
     }
@@ -292,7 +291,7 @@ extension UserInfo {
   }
 }
 
-/// The posters that the bus has introduced. Like the bus, this type keeps one poster for each slot.
+/// The posters that the bus has introduced. The bus assigns slots, and each slot has one poster at a time.
 struct KnownPosters {
   /// A limit that exceeds the number of slots of any bus.
   static let slotsMax: UInt32 = 1 << 20

@@ -51,13 +51,13 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(isSettled)) }
   }
 
-  /// Waits for the end of the hold. Returns false if the hold ended before its expiry, or if the task was cancelled.
+  /// Waits for the end of the hold. Returns false if the hold ended before its expiry, or on cancellation.
   func expired() async -> Bool {
     await wait(in: \.waiters) { state in state.hasExpired }
   }
 
-  /// Waits for the end of the actions for which the hold came too late. Returns false if the hold ended first, or if
-  /// the task was cancelled.
+  /// Waits for the end of the actions for which the hold came too late. Returns false if the hold ended
+  /// first, or if the task was cancelled.
   func settled() async -> Bool {
     await wait(in: \.settling) { [self] state in
       if state.hasExpired != nil { false } else { late.load(ordering: .relaxed) == 0 ? true : nil }

@@ -22,9 +22,9 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Enqueues a delivery for each delegate; detaches the deallocated ones.
+  /// Enqueues a delivery for each delegate. Detaches deallocated delegates.
   ///
-  /// - Parameter enqueue: adds the delivery, and returns true if the delivering task must be started.
+  /// - Parameter enqueue: adds the delivery. Returns true if the delivering task must be started.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {
@@ -51,8 +51,8 @@ extension LinkState {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
-  /// Receives a question. The caller must release the returned delegate without the lock, because the delegate's
-  /// deinitializer may use the link.
+  /// Receives a question. The caller must release the returned delegate after unlocking, because the
+  /// delegate's deinitializer may use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
@@ -63,7 +63,7 @@ extension LinkState {
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // The duty above also writes the `cancel` that this call appends.
+      // Performing `duty` also causes the writing of the `cancel` that this call appends.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }
@@ -108,7 +108,7 @@ extension LinkState {
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     removeRegistration(serial)
-    // The bus does not report to a detached delegate how its queries end.
+    // The bus reports the ends of queries only to attached delegates.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }

@@ -23,7 +23,7 @@ extension Link {
     return true
   }
 
-  /// Reserves positions for the loss reports. Must be called before the deliveries of the next connection.
+  /// Reserves positions for the loss reports. Must be called before the next connection's first delivery.
   func reservePositions() {
     let (streams, trafficStreams, delegates) = state.withLock { state in
       (state.renewedStreams, state.trafficStreams, state.allReceivers)

@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// For the bus, equal observations of a connection are one observation. Their streams share the copy of each
-  /// notification that the bus sends. An observation with retained notifications has exactly one stream.
+  /// For the bus, equal observations of a connection are one observation. The link delivers each notification
+  /// to all their streams. An observation with retained notifications has exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -52,12 +52,12 @@ extension Link {
 extension LinkState {
   struct ObservationKey: Hashable {
     var pattern: String
-    /// Empty for any object, as `pattern` is for any name.
+    /// Empty for any object. An empty `pattern` means any name.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications, which come under the observation's serial; nil if no stream wants
-    /// them.
+    /// The stream that wants retained notifications; nil without such a stream. The bus sends retained
+    /// notifications with the serial of the observation.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -79,8 +79,8 @@ extension LinkState {
     }
   }
 
-  /// If `isLive` in the result is true, the bus had already confirmed an equal observation, and the caller must resume
-  /// `reply`.
+  /// If `isLive` in the result is true, the bus had already confirmed an equal observation, and the caller
+  /// must resume `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -148,9 +148,9 @@ extension LinkState {
 
   struct Observers {
     var streams: [DeliveryStream<Delivery>] = []
-    /// Each stream is only in one of the two arrays, because its observations are all awaited, or none is.
+    /// A stream is never in both arrays: either all its observations are awaited, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// True if a matching awaited observation is being taken back. The bus may still wait for its acknowledgement.
+    /// True if a matching awaited observation is being taken back. The bus may still need an acknowledgement.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -168,8 +168,8 @@ extension LinkState {
     return found
   }
 
-  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of the stream
-  /// also matches: that observation delivers the notification, as a retained or as a new one.
+  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of
+  /// the same stream also matches. That observation delivers the notification, as a retained or a new one.
   func snapshotStream(
     _ serial: Serial, name: String, object: String
   ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {

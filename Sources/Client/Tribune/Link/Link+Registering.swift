@@ -24,7 +24,7 @@ extension Link {
 
   var epoch: Int { state.withLock { $0.epoch } }
 
-  /// Duplicates the socket that sent the last frame of `epoch`. Returns nil if the link has another socket by now.
+  /// Duplicates the socket of `epoch`. Returns nil if the link has another socket now, or if `epoch` is nil.
   func duplicateSocket(lastOf epoch: Int?) throws(Errno) -> FileDescriptor? {
     guard let epoch else { return nil }
     // The epoch changes at the start of an interruption, before the socket is replaced.
@@ -45,8 +45,8 @@ extension LinkState {
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
     case .action?, .declaration?, .monitor?: break
     }
-    // A closing connection ends the registration without a `cancel`. The actions still resume the calls that wait for
-    // the registration's end.
+    // A closing connection sends no `cancel`, because its end also ends the registration. The actions still
+    // resume the calls that wait for the registration's end.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
@@ -63,8 +63,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// If the bus's policy has ended a registration, the connection ends, as after a refused renewal: the loss of a hold
-  /// or a delegate must not go unnoticed.
+  /// Handles the end of a registration by the bus. If the bus's policy ended the registration, the connection
+  /// ends, because the program must notice this loss. `endAlone` makes an exception.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why):
@@ -75,7 +75,7 @@ extension LinkState {
       return []
     case .replaced(let entry):
       let registration = removeRegistration(serial)
-      // The bus does not report to a replaced delegate how its queries end.
+      // The bus reports the ends of queries only to attached delegates, not to replaced ones.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
         return actions
@@ -84,7 +84,7 @@ extension LinkState {
     }
   }
 
-  /// Ends only this registration. Returns nil if the connection must end with it.
+  /// If the registration is an attachment with `onRefusal`, ends only the attachment. Otherwise, returns nil.
   mutating func endAlone(_ serial: Serial, _ error: TribuneError) -> [Action]? {
     guard let attached = registrations[serial]?.attached, attached.onRefusal != nil else { return nil }
     removeRegistration(serial)

@@ -14,8 +14,8 @@ extension Link {
   }
 
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // Make the file only once there is capacity: the files of waiting posts would take memory that the outbox does not
-    // count.
+    // Make the file only when the outbox has capacity. Otherwise, the files of waiting posts would take
+    // memory that the outbox does not count.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }
@@ -31,7 +31,7 @@ extension Link {
     message.file = file
   }
 
-  /// Posts a notification. Suspends only until the outbox has capacity, never for a reply of the bus.
+  /// Posts a notification. Suspends only while the outbox lacks capacity, never for a reply of the bus.
   func post(_ fields: Post, _ message: Message) async throws(TribuneError) {
     var (post, message) = (fields, message)
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
@@ -49,7 +49,7 @@ extension Link {
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var (post, message) = (fields, message)
-    // A bound post is sent again to the next bus, which may not accept files.
+    // After a reconnect, the link sends a bound post again, and the next bus may not accept files.
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
     return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }
@@ -100,7 +100,7 @@ extension Link.Message {
   }
 }
 
-/// Checks arguments by the wire's rules before they are sent.
+/// Checks arguments by the rules of the wire protocol, before the library sends them.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
     do throws(WireError) { try name.utf8Bytes.requireName() } catch { throw TribuneError(wire: error) }
@@ -128,7 +128,7 @@ enum Checked {
     guard !name.isEmpty else { throw TribuneError(.unknownProtocol, "the name of the protocol is empty") }
   }
 
-  /// The end of the span, in nanoseconds of the host's monotonic clock; 0 for never.
+  /// Returns the end of the span, in nanoseconds of the host's monotonic clock; 0 for a nil span.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
     guard span > .zero else { throw TribuneError(.refused, "the span of a hold must be positive") }

@@ -4,24 +4,23 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The part of a `Connection` that sends and receives. It outlives its sockets, and has at most one at a time
-/// (`socket`).
+/// The part of a `Connection` that sends and receives frames. A link has one socket after the other.
 ///
-/// Callers append frames to the outbox. While no other thread writes, a caller also writes its frame at once: a query
-/// is in the kernel before its caller suspends. The link's thread reads from the socket, and writes the remaining
-/// frames.
+/// Callers append frames to the outbox. If the outbox is idle, the caller writes its frame at once. A query
+/// is thus in the socket's buffer before its caller suspends. The link's thread reads from the socket, and
+/// writes the frames that callers did not write.
 ///
-/// Callers run on any thread, so a lock protects `state`. Under this lock, the link resumes no call and writes no
-/// frame. A thread takes this lock before the lock of `work`, of a stream or of an `OpenQuestion`, if it needs both.
+/// Callers run on any thread, so a lock protects `state`. The link resumes waiting calls and writes frames
+/// only after unlocking. Threads take this lock before those of `work`, a stream or an `OpenQuestion`.
 ///
-/// The receiving thread retains the link, which lives until that thread has ended.
+/// The receiving thread retains the link, so the link lives at least as long as this thread.
 final class Link: Sendable {
   let socket: FileDescriptor
   let wakeup: Wakeup
   let state: Mutex<LinkState>
   let work = Mutex(WorkQueue())
-  /// A change of the routes raises this number. The thread compares it with its cached route's number, without the
-  /// lock.
+  /// Each change of the observations or attachments raises this number. The link's thread compares the number
+  /// with that of its cached `NotificationRoute`, without the lock of `state`.
   let routesVersion = Atomic(0)
   let events: (@Sendable (ConnectionEvent) -> Void)?
   let capabilities: Hello.Capabilities
@@ -114,8 +113,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // Reading must end before the outbox learns of the failure: afterwards, `socket` can refer to the next
-      // connection.
+      // Reading must end before the outbox learns of the failure. After that, the link's thread may replace
+      // `socket` by the next connection's socket.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
@@ -123,8 +122,8 @@ final class Link: Sendable {
     }
   }
 
-  /// After a failed write, later frames never reach the bus. The thread reads the frames that have arrived, and then
-  /// handles the end.
+  /// Shuts the socket down, because later frames could not reach the bus. The link's thread still reads the
+  /// frames that have arrived, and then handles the end of the stream.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -135,8 +134,8 @@ final class Link: Sendable {
 
   /// Waits until the outbox is below its low mark. Returns at once if the outbox is not over its high mark.
   ///
-  /// - Parameter fields: the fields of the frame to be sent, whose deadline includes this wait.
-  /// - Returns: the fields, whose deadline is now the remaining time.
+  /// - Parameter fields: the fields of the frame to send. Their deadline includes this wait.
+  /// - Returns: the fields, with the remaining time as their deadline.
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
@@ -146,7 +145,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The thread enforces the deadline of this wait.
+      // The link's thread enforces the deadline of this wait.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {
@@ -162,13 +161,13 @@ final class Link: Sendable {
     perform(state.withLock { $0.end(error) })
   }
 
-  /// Makes the thread write the rest of the outbox and then end the connection. Does not wait.
+  /// Makes the link's thread write the rest of the outbox and then end the connection. Does not wait.
   func abandon() {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Waits for the end of the connection, and returns the reason. Returns nil if this side closed it, or if the task
-  /// was cancelled.
+  /// Waits for the end of the connection, and returns the reason. Returns nil if this side closed it, or if
+  /// the task was cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in

@@ -3,20 +3,20 @@
 import Synchronization
 import TribuneSystem
 
-/// Alternates a link's thread between receiving and working.
+/// The scheduler of a link's thread, which receives frames and runs client code in turns.
 ///
-/// The thread that receives a question also calls the delegate with it, and runs the executor's tasks. To wake another
-/// thread would cost more than the rest of a quick answer.
+/// The thread that receives a question also calls the delegate, and runs the executor's tasks. Waking another
+/// thread would take longer than the rest of a quick answer.
 ///
-/// If the client's code blocks that thread, another thread takes over receiving, and work goes to Swift's threads until
-/// the first thread is free. Once the first thread is free, it ends if the other thread receives. So a link never has
-/// more than two threads.
+/// If client code blocks the thread, another thread takes over receiving, and further work goes to Swift's
+/// threads. When the first thread is free again, it ends if the other thread is receiving. So a link never
+/// has more than two threads.
 final class LinkScheduler: Sendable {
-  /// How long a turn of work may take. A periodic check notices an overrun, at most this time later.
+  /// How long a turn of work may take. A check at this interval notices a longer turn.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link
-  /// The thread that holds the lock receives, for a whole turn. Other threads never wait for the lock.
+  /// The receiving thread holds this lock while it receives. Other threads never wait for the lock.
   private let receiver: Mutex<LinkThread>
 
   init(_ link: Link, _ receiver: consuming sending LinkThread) {
@@ -63,7 +63,7 @@ final class LinkScheduler: Sendable {
     }
   }
 
-  /// While work may come, checks periodically whether another thread must receive, and starts it.
+  /// Checks periodically whether client code blocks the thread. If so, starts another thread that receives.
   private func watch() async {
     var turn = link.work.withLock { $0.lastTurn }
     while true {

@@ -3,21 +3,21 @@
 import Synchronization
 import TribuneWire
 
-// Between two connections, the link renews registrations, keeps requests waiting and accounts for losses.
+// Between two connections, the link renews registrations, keeps requests waiting and counts losses.
 //
-// Serials continue over all connections of a link, and a registration keeps its serial. So a frame of an old connection
-// is never mistaken for one of a new connection.
+// Serials continue over all connections of a link, and a registration keeps its serial. So the link never
+// mistakes a frame of an old connection for a frame of a new one.
 
 extension LinkState {
   struct Interruption {
-    /// Registrations with later serials wait in the outbox and are not renewed.
+    /// The last serial before the interruption. Later registrations wait in the outbox and are not renewed.
     let lastSerial: Serial
     let cause: TribuneError
     var failure: TribuneError?
     var closingDeadline: Instant?
     /// The lost connections, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// The number of predecessors about which the bus has not replied yet; nil if no renewal is under way.
+    /// The number of predecessors about which the bus has not replied yet; nil outside a renewal.
     var successions: Int?
     /// False if the number of notifications that a predecessor missed is unknown.
     var isLossKnown = true
@@ -25,10 +25,10 @@ extension LinkState {
     var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
-  /// The number of predecessors that the link remembers. The losses of older ones remain unknown.
+  /// The number of predecessors that the link remembers. The losses of older predecessors remain unknown.
   private static let predecessorsMax = 4
 
-  /// Marks all observations as unknown to any bus, until they are renewed.
+  /// Begins a new epoch. Marks all observations as unknown to the bus, until the link renews them.
   mutating func invalidateObservations() {
     epoch += 1
     for key in observations.keys { observations[key]?.isLive = false }
@@ -44,8 +44,9 @@ extension LinkState {
     }
   }
 
-  /// Fails the requests that the bus may have received; the others wait for the next connection. Returns nil while a
-  /// caller still writes to the old connection.
+  /// Fails the requests that the bus may have received, except those that register, take back or suspend. The
+  /// other requests wait for the next connection. Returns nil while a caller still writes to the old
+  /// connection.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -62,7 +63,7 @@ extension LinkState {
         return .kept
       // The renewal replaces the frames up to `lastSerial`. Later frames wait for the next connection.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // These frames refer to ids of the old bus, and the next connection may be to another bus.
+      // These frames refer to ids of the old bus, and the next bus may be another one.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -97,7 +98,7 @@ extension LinkState {
 
   struct Due {
     var actions: [Action] = []
-    /// True if the link must end: it is closing, and has sent everything or waited long enough.
+    /// True if the link must end: it is closing, and either the last post is sent or the deadline has passed.
     var isOver = false
     var next: Instant?
   }
@@ -132,11 +133,11 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Ends an interruption. Refuses waiting frames that the new bus does not accept: these would end the connection.
+  /// Ends an interruption. Refuses waiting frames for which the new bus would end the connection.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
-      // The registration was not renewed, so the new bus does not have it.
+      // The link did not renew this registration, so the new bus does not have it.
       if case .takingBack(let reply) = request {
         self.requests[serial] = nil
         reopening.actions.append(.okay(reply, .success(Okay())))
@@ -168,7 +169,7 @@ extension LinkState {
         }
         guard let since = waiting[serial]?.since else { return .kept }
         return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
-      // The frame that this `cancel` refers to was dropped, so the bus never sees that frame.
+      // The bus never sees the frame that this `cancel` refers to, because the link dropped that frame.
       case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
@@ -209,7 +210,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// Refuses a waiting frame whose userInfo is in a file, because the link does not encode the frame again.
+  /// The refusal of a waiting frame with userInfo in a file. The link does not encode the frame again.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

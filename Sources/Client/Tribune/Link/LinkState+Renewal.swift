@@ -3,8 +3,8 @@
 import TribuneWire
 
 extension LinkState {
-  /// Returns the frames of every registration for a new connection, in the original order. Returns also the delegates:
-  /// the caller must release them without the lock.
+  /// Returns the frames of every registration for a new connection, in the original order. Also returns the
+  /// delegates, which the caller must release after unlocking.
   mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var delegates: [any Delegate] = []
@@ -45,11 +45,11 @@ extension LinkState {
     return (bytes, delegates)
   }
 
-  /// - Parameter isWelcomed: true if the bus has welcomed the connection, and thus knows it.
+  /// - Parameter isWelcomed: true if the bus has welcomed the connection, and thus knows its id.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // The deliveries behind the reserved positions are dropped, so they count as not received.
+    // The streams drop the deliveries behind the reserved positions, so these deliveries count as missed.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {
@@ -64,7 +64,7 @@ extension LinkState {
     changeInterruption {
       $0.failure = $0.failure ?? error
       $0.successions = nil
-      // The bus reported these losses over the connection that is now lost, so the report is void.
+      // The link asks the next bus about the same predecessors, and that bus reports these losses again.
       $0.missed = 0
     }
     return actions + takeQuestions()
@@ -77,19 +77,19 @@ extension LinkState {
     }
   }
 
-  /// Returns true if the loss is reported later, at the reserved positions.
+  /// Returns true during an interruption: the link then reports the loss later, at the reserved positions.
   mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted
   }
 
-  /// Handles a refusal. A refused renewal ends the connection, except for an expired hold and for an attachment with
-  /// `onRefusal`.
+  /// Handles a refusal. A refused renewal ends the connection, except for an expired hold and for an
+  /// attachment with `onRefusal`.
   ///
   /// - Parameter nanoseconds: the time of the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The registration may have been taken back by the time of the refusal.
+    // The registration may have been taken back before the refusal arrived.
     guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
     if let actions = endAlone(serial, error) {
       requests[serial] = nil

@@ -9,17 +9,17 @@ extension LinkState {
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// The end of an awaited observation. The link keeps the observation's matcher until the bus has confirmed this
-    /// end.
+    /// The end of an awaited observation. The link keeps the observation's matcher until the bus has
+    /// confirmed this end.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
-    /// A query. If `beginning` has a key, the query's action begins when the verdict allows it.
+    /// A query. If `beginning` is not nil, an allowing verdict begins the action with this key.
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
     case entries(Reply<[Entry]>, [Entry])
-    /// The end of a registration. The end of the connection has the same effect.
+    /// The end of a registration. The end of the connection also ends the registration.
     case takingBack(Reply<Okay>)
-    /// The renewal of a registration. For an observation, the key is present.
+    /// The renewal of a registration. The key is nil unless the registration is an observation.
     case renewal(ObservationKey?)
     case succession
   }
@@ -48,9 +48,9 @@ extension LinkState {
     case disconnect
     case work(WorkQueue.Work)
     case discard([OutgoingBatch])
-    /// Ends the question as cancelled, because the bus will not report how the query ended.
+    /// Ends the question as cancelled, because the bus will not tell the delegate how the query ended.
     case cancel(OpenQuestion)
-    /// Ends the question without a report to the delegate, because the attachment was taken back.
+    /// Ends the question without telling the delegate, because the attachment was taken back.
     case withdraw(OpenQuestion)
     case endAttachment(AttachedDelegate)
     case refuse(AttachedDelegate, TribuneError)
@@ -99,7 +99,7 @@ extension LinkState {
 
   /// Returns nil if the outbox is full.
   ///
-  /// - Parameter tick: the time of the coarse clock.
+  /// - Parameter tick: the time of the coarse clock, in nanoseconds.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {
@@ -111,8 +111,8 @@ extension LinkState {
     return outbox.append(fields, message, serial: serial, at: tick())
   }
 
-  /// Reports to the bus that a notification is handled. Does nothing if the connection over which the notification came
-  /// is ending or lost: the bus notices that itself.
+  /// Reports to the bus that a notification is handled. Does nothing if the connection over which the
+  /// notification came is ending or lost: the bus then reports this observer as `gone`.
   mutating func acknowledge(_ done: Done, reason: [UInt8], in epoch: Int) -> Outbox.Duty {
     guard isServing, epoch == self.epoch else { return .none }
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
@@ -151,7 +151,7 @@ extension LinkState {
     }
   }
 
-  /// Keeps a bound post, because the link must post it again over the next connection.
+  /// Keeps a bound post for the next connection. Any retained post with the same key replaces the kept one.
   private mutating func keepBound(_ fields: Post, _ serial: Serial, _ message: Link.Message) {
     guard reconnects else { return }
     let key = ExactText("\(message.name)\0\(message.object)")
@@ -174,7 +174,7 @@ extension LinkState {
     case .registration(let reply, let registration)?:
       registration.store(okay)
       registrations[serial] = registration
-      // The renewal must not replace other delegates again.
+      // After `set`, the renewal must not replace other delegates again.
       if let attached = registration.attached {
         keep(attached.renewal, serial, Link.Message(object: attached.object))
       }

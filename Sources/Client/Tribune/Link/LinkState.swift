@@ -3,20 +3,20 @@
 import Synchronization
 import TribuneWire
 
-/// The requests and registrations of a connection. This value has neither I/O nor a clock, and is under the link's
-/// lock.
+/// The requests and registrations of a connection. This value does no I/O and reads no clock. The link's lock
+/// protects it.
 ///
-/// Each event is a method that returns actions, which the link carries out after unlocking.
+/// Each event has a method, which returns actions. The link carries out these actions after unlocking.
 struct LinkState {
   typealias Instant = ContinuousClock.Instant
 
   /// The phase of the link. Each arrow lists the phases that can follow.
   enum Phase {
-    /// The waiting call of `connect`. → open, ended
+    /// The link waits for the bus's welcome. The reply resumes the call of `connect`. → open, ended
     case connecting(Reply<Welcome>?)
     /// The bus has welcomed the connection. → interrupted, closing, ended
     case open(Departure?)
-    /// The thread looks for the bus. → open, closing, ended
+    /// The link's thread looks for the bus. → open, closing, ended
     case interrupted(Interruption)
     /// The link writes the rest of the outbox, then waits for the bus to close the connection. → ended
     case closing(Closing)
@@ -45,13 +45,13 @@ struct LinkState {
   /// How long the link looks for a lost bus: zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
-  /// Outlives the connection, because `Connection.id` stays readable after its end.
+  /// The session outlives the connection, because `Connection.id` stays readable.
   private(set) var session: Session?
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
 
-  // Only methods of this type change the properties below. These are not private, because the methods are in several
-  // files.
+  // Only methods of this type change the properties below. The properties are not private, because these
+  // methods are in several files.
 
   var outbox: Outbox
   /// Counts lost connections. Ids from the bus are valid in one epoch only.
@@ -77,7 +77,7 @@ struct LinkState {
 
   var reconnects: Bool { outbox.survives }
 
-  /// Serials are never used again, not even over another connection. 0 means none.
+  /// The link never reuses a serial, not even over another connection. 0 means none.
   mutating func nextSerial() -> Serial {
     lastSerial += 1
     return lastSerial
@@ -115,7 +115,7 @@ struct LinkState {
 
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
-    // The collections change in place only while `phase` holds no second reference to them.
+    // A second reference in `phase` would make `change` copy the collections.
     phase = .ended(nil)
     change(&interruption)
     phase = .interrupted(interruption)
@@ -128,7 +128,7 @@ struct LinkState {
     phase = .connecting(greeting)
   }
 
-  /// After an interruption, the link opens later, when the renewal has ended.
+  /// After an interruption, the phase becomes `open` later, when the renewal has ended.
   mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
     case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
@@ -139,7 +139,7 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
-  /// Ends a connection that has no welcome yet, because the task of its caller was cancelled.
+  /// Ends the link if the bus has not welcomed it yet. Called when the task that connects is cancelled.
   mutating func stopConnecting() -> [Action] {
     if case .connecting = phase { end(.taskCancelled) } else { [] }
   }
@@ -169,18 +169,18 @@ struct LinkState {
     }
   }
 
-  /// Returns an action that resumes the calls waiting for capacity. If `wake` is true, a caller must wake the link's
-  /// thread.
+  /// Returns an action that resumes the calls waiting for capacity. If `wake` is true, a caller must wake the
+  /// link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // The thread continues closing once callers have stopped writing.
+    // The link's thread must learn when callers stop writing, because it then continues to close.
     if case .closing = phase { written.wake = true }
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// Ignores a failed write to a connection that is already lost.
+  /// Records the error of a failed write. Ignores the error if the connection is already lost.
   mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -245,8 +245,8 @@ struct LinkState {
 
   // MARK: Ending
 
-  /// Begins to close. During an interruption, posts may still reach a bus until the deadline. Returns false if the link
-  /// is connecting, or already closing or ended.
+  /// Begins to close the link. During an interruption, the link still tries until the deadline to send
+  /// waiting posts to a bus. Returns false if the link is connecting, or already closing or ended.
   mutating func close(by deadline: Instant) -> Bool {
     switch phase {
     case .open(let departure):
@@ -260,7 +260,7 @@ struct LinkState {
     return true
   }
 
-  /// Returns the reason if the connection has ended. Otherwise, `closer` is resumed at the end.
+  /// Returns the reason if the connection has ended. Otherwise, its end will resume `closer`.
   mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
     if case .ended(let error) = phase { return .some(error) }
     closers[id] = closer
@@ -277,7 +277,7 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
     actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
-    // Between two connections, the calls that wait for an observation have no entry in `requests`.
+    // During an interruption, calls that wait for the renewal of an observation have no entry in `requests`.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.plain(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))

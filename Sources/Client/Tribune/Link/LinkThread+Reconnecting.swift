@@ -7,21 +7,21 @@ import TribuneWire
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
-  /// The first attempt is made at once. The pauses before the next ones grow from `pauseMin` to `pauseMax`.
+  /// The first attempt comes at once. Before later attempts, the pauses grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a connection lasted for less than this, the pauses continue to grow.
+  /// If a new connection lasts for less than this time, the pauses continue to grow.
   private static let settling = Duration.seconds(1)
-  /// Stands for no limit: longer than any process lives.
+  /// The time limit that replaces nil: longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
 
   /// The stage of reconnecting. Each arrow lists the stages that can follow.
   enum Stage {
-    /// A caller may still write to the lost socket, and the loss has not been reported yet. → pausing
+    /// A caller may still write to the lost socket, and the link has not reported the loss yet. → pausing
     case settling(nextAttempt: Instant)
-    /// The thread waits for the next attempt. → renewing
+    /// The link's thread waits for the next attempt. → renewing
     case pausing(nextAttempt: Instant)
-    /// The frames of the renewal wait for the bus's replies. The batch is nil once the kernel has taken it. → pausing
+    /// The link sends the renewal and waits for replies. The batch is nil once the kernel has it. → pausing
     case renewing(OutgoingBatch?)
   }
 
@@ -31,7 +31,7 @@ struct Reconnection {
 
   init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
     deadline = now.advanced(by: limit ?? Self.forEver)
-    // Without this pause, connections that are lost as soon as they are made would lead to a busy loop.
+    // Without this pause, a bus that closes each new connection at once would cause a busy loop.
     if let last, last.moment.duration(to: now) < Self.settling { pause = Self.pause(after: last.pause) }
     stage = .settling(nextAttempt: now.advanced(by: pause))
   }
@@ -73,7 +73,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // A resumed task may belong to the executor, and then must run before this thread waits.
+      // The call above may have resumed tasks of the executor. This thread must run them before it waits.
       return .goesOn
     }
     let now = ContinuousClock.now
@@ -102,7 +102,7 @@ extension LinkThread {
     }
     let isSent = goOnRenewing(&reconnection)
     let interruption = link.state.withLock { $0.interruption }
-    // A frame that was just read may have ended the interruption.
+    // A frame that the thread has just read may have ended the link.
     guard let interruption else { return .ended }
     return greeting == .done && isSent && interruption.successions == 0 ? .found : .goesOn
   }

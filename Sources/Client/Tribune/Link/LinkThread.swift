@@ -4,19 +4,19 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's thread. The thread connects, reads until the link ends, and writes the frames that callers
-/// left. The receive buffer grows with the bytes that arrive, never with an announced length.
+/// The work of a link's thread, which connects, reads until the link ends, and writes frames that callers
+/// left. The receive buffer grows with the bytes that arrive, not with the length that a frame announces.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// If the buffer has less free space than this, the unfinished bytes move to another buffer.
+  /// If the buffer has less free space than this, the bytes of the partial frame move to another buffer.
   private static let receiveMin = 4_096
-  /// The number of attempts to get a welcome. A bus that closes the connection before its welcome may just have been
-  /// killed, and the next one already listens. The pause doubles with each attempt.
+  /// The number of attempts to get a welcome. If the bus closes the connection before the welcome, the bus
+  /// may have been killed, and its successor may already listen. The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
   private static let descriptorsWaitingMax = 16
-  /// No event reports that the bus has taken passed files, so the thread tries again after this time.
+  /// The kernel does not report when the bus has taken passed files, so the thread retries at this interval.
   private static let passRetryInterval = Duration.milliseconds(10)
 
   enum Greeting: Equatable {
@@ -57,7 +57,7 @@ struct LinkThread: ~Copyable {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
       } catch  where error == .again && ContinuousClock.now < greetingDeadline {
-        // The listening socket's backlog is full, and no event reports when it has space.
+        // The listening socket's backlog is full, and the kernel does not report when it has space again.
         try pause()
         continue
       } catch  where error == .again {
@@ -66,7 +66,7 @@ struct LinkThread: ~Copyable {
         throw TribuneError(connecting: error, to: address)
       }
       try address.requireServer(of: link.socket)
-      // A new socket has space for the batch. If the write fails, the next read reports the error.
+      // A new socket's buffer has space for the batch. If the write fails, the next read reports the error.
       let batch = OutgoingBatch(PassedCount())
       batch.appendHello(of: link)
       _ = batch.write(to: link.socket)
@@ -86,7 +86,7 @@ struct LinkThread: ~Copyable {
     try connect()
   }
 
-  /// Receives the frames that have arrived. If `isWaiting`, waits for frames. Returns false at the end of the link.
+  /// If `isWaiting`, waits for an event. Receives the arrived frames. Returns false at the end of the link.
   mutating func receive(isWaiting: Bool) -> Bool {
     do throws(TribuneError) {
       return try serve(isWaiting: isWaiting)
@@ -123,7 +123,7 @@ struct LinkThread: ~Copyable {
     }
     if let capacityDeadline, capacityDeadline <= .now {
       link.perform(link.state.withLock { $0.failOverdue(at: .now) })
-      // A resumed task may belong to the executor, and then must run before this thread waits.
+      // The call above may have resumed tasks of the executor. This thread must run them before it waits.
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
@@ -143,7 +143,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Before the welcome, `connectionLost` would mean a missing bus, so a failure of this process is `limitExceeded`.
+  /// Before the welcome, a failure of this process is not `connectionLost`, which would mean a missing bus.
   private func failure(of what: String, _ error: Errno) -> TribuneError {
     TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }

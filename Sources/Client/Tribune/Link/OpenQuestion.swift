@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, with the task in which the delegate answers it.
 ///
-/// The answer and the ending come from different threads, so a lock protects the state. Threads hold the lock briefly.
-/// A thread that also needs the link's lock takes the link's lock first.
+/// The answer and the ending come from different threads, so a lock protects the state. A thread that also
+/// needs the link's lock takes the link's lock first.
 final class OpenQuestion: Sendable {
   /// The stage of the answer. Each arrow lists the stages that can follow.
   private enum Stage {
@@ -19,7 +19,7 @@ final class OpenQuestion: Sendable {
   }
 
   private struct State {
-    /// The delegate's task, for cancelling it; nil before `start` stores it, and after `answer` has returned.
+    /// The task that runs `answer`; nil before `start` stores the task, and after `answer` has returned.
     var task: Task<Void, Never>?
     var stage = Stage.open
     /// True once `answer` has returned. Only then may the delegate learn how the query ended.
@@ -52,7 +52,7 @@ final class OpenQuestion: Sendable {
   /// Starts the delegate's task, which runs on the calling thread up to its first suspension.
   func start(on link: Link) {
     let task = Task.immediate { await answer(on: link) }
-    // By now, the delegate, or its actor's queue, has the question.
+    // By now, the question has reached the delegate, or the queue of the delegate's actor.
     if let number { attached.markStarted(number) }
     let isWithdrawn = state.withLock { state -> Bool in
       if !state.hasReturned { state.task = task }
@@ -62,7 +62,7 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // If the question was withdrawn before `start` stored a task to cancel, the task cancels itself.
+    // `withdraw` cannot cancel the task before `start` has stored it, so the task then cancels itself.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {

@@ -5,9 +5,9 @@ import TribuneWire
 
 /// The frames that wait to be written, and the choice of the thread that writes them.
 ///
-/// While no thread writes, a caller that appends a frame also writes it. The link's thread takes over if the kernel has
-/// no space, if other callers appended during the write, and in a burst of posts. Frames that are appended during a
-/// write go into the next batch.
+/// If the outbox is idle, a caller that appends a frame also writes the frame. The link's thread takes over
+/// if the kernel has no space, if other callers appended frames during the write, or in a burst of posts.
+/// Frames that are appended during a write go into the next batch.
 struct Outbox {
   typealias Instant = ContinuousClock.Instant
 
@@ -19,7 +19,7 @@ struct Outbox {
 
   /// The thread that writes. Each arrow lists the values that can follow.
   private enum Writer {
-    /// No thread writes. → caller, thread, noConnection, broken
+    /// The outbox has no writer. → caller, thread, noConnection, broken
     case idle
     /// A caller writes. → idle, thread, lateCaller, noConnection, broken
     case caller
@@ -36,8 +36,8 @@ struct Outbox {
   private enum Unfinished {
     case none
     case stuck(OutgoingBatch)
-    /// The kernel has space, but the bus must first take files. No event reports that, so the thread tries again
-    /// periodically.
+    /// The kernel has space, but the bus must first take passed files. The thread tries again periodically,
+    /// because the kernel does not report when the bus has taken files.
     case fullOfFiles(OutgoingBatch)
 
     var batch: OutgoingBatch? {
@@ -48,11 +48,11 @@ struct Outbox {
     }
   }
 
-  /// Over the high mark, posting waits until the unwritten bytes are below the low mark.
+  /// If the unwritten bytes exceed the high mark, posting waits until they are below the low mark.
   static let highMark = 1 << 20
   static let lowMark = 1 << 18
-  /// The number of posts that callers write themselves within one tick of the coarse clock. Further posts are a burst.
-  /// In a burst, the thread writes batches: each costs one thread switch, instead of one system call for each post.
+  /// The number of posts that callers write themselves within one tick of the coarse clock. Further posts are
+  /// a burst, which the link's thread writes in batches, to save system calls.
   private static let callerPostsMax = 16
 
   private let passed: PassedCount
@@ -66,7 +66,7 @@ struct Outbox {
   let survives: Bool
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
-  /// The earliest deadline of the waiting calls, or an earlier moment.
+  /// A lower bound of the deadlines of the calls that wait for capacity; nil without such deadlines.
   private(set) var nextCapacityDeadline: Instant?
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
@@ -80,7 +80,7 @@ struct Outbox {
     pending = OutgoingBatch(passed)
   }
 
-  /// Appends a frame that is written together with the next one.
+  /// Appends a frame, which is written together with the next appended frame.
   mutating func stage(_ fields: some FrameFields) {
     guard writer != .broken else { return }
     add(fields, Link.Message(), flags: .none, serial: 0)
@@ -94,7 +94,7 @@ struct Outbox {
     unwritten += bytes
   }
 
-  /// - Parameter tick: the time of the coarse clock, for a post that may be part of a burst; nil for other frames.
+  /// - Parameter tick: the time of the coarse clock, for a post that may be in a burst; nil for other frames.
   mutating func append(
     _ fields: some FrameFields, _ message: Link.Message = Link.Message(), flags: FrameFlags = .none,
     serial: Serial, at tick: @autoclosure () -> Int64? = nil
@@ -110,7 +110,7 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Returns the calls that waited for capacity. If `wake` is true, a caller must wake the link's thread.
+  /// Returns the calls that can stop waiting. If `wake` is true, a caller must wake the link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -124,7 +124,7 @@ struct Outbox {
       unfinished = .stuck(batch)
       writer = .noConnection
     case .failed:
-      // The writer also ends reading. The end of the link then resumes all waiting calls.
+      // The thread whose write failed also ends reading. The end of the link then resumes all waiting calls.
       writer = .broken
       pending = OutgoingBatch(passed)
       pendingBytes = 0
@@ -149,7 +149,7 @@ struct Outbox {
     return nil
   }
 
-  /// Returns the unsent frames. The caller must release them without the lock, because the release closes files.
+  /// Returns the unsent frames. The caller must release them after unlocking, because this closes files.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -224,7 +224,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // If the connection is broken, its end resumes these calls with the reason.
+    // If writing has failed for good, the end of the connection resumes these calls with the reason.
     guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
     return takeAllWaiters()
   }

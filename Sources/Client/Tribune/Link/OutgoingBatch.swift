@@ -11,7 +11,7 @@ final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
     case stuck
-    /// The bus must first take some of the passed files, which no event reports.
+    /// The bus must first take some of the passed files. The kernel does not report when this happens.
     case fullOfFiles
     case failed(Errno)
   }
@@ -27,7 +27,7 @@ final class OutgoingBatch: Sendable {
   private static let initialCapacity = 4096
   private static let keptCapacity = 262_144
 
-  /// The limit of bytes in passed files that the bus has not received yet. Other limits do not count these bytes.
+  /// The limit of bytes in passed files that the bus has not taken yet. Other limits do not count them.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
@@ -35,7 +35,7 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// Appends a frame; a file goes with its first byte. Returns the number of appended bytes, including the file's.
+  /// Appends a frame. Its first byte carries the file. Returns the number of bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -60,8 +60,8 @@ final class OutgoingBatch: Sendable {
     }
   }
 
-  /// Writes as much as the kernel takes. Returns the number of written bytes, including those of files. A wholly
-  /// written batch is empty again.
+  /// Writes as much as the kernel takes. Returns the number of written bytes, including those of files. A
+  /// wholly written batch is empty again.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -105,8 +105,8 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves wholly unwritten frames to the end of another batch. Returns the number of moved bytes, including those of
-  /// files.
+  /// Moves wholly unwritten frames to the end of another batch. Returns the number of moved bytes, including
+  /// those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -136,7 +136,7 @@ extension FrameLimits {
 }
 
 extension OutgoingBatch.Content {
-  /// The part that one call can send: at most one file, and the frames up to the next file.
+  /// The part that one system call can send: at most one file, and the frames up to the next file.
   fileprivate var nextSend: (range: Range<Int>, file: MemoryFile?) {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }
@@ -144,7 +144,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// The number of bytes in passed files that the bus has perhaps not taken yet. Only the thread that writes uses it.
+/// The number of bytes in passed files that the bus may not have taken yet. Only the writing thread uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

@@ -5,8 +5,8 @@ import Synchronization
 /// The reply to a waiting call. The process stops if the call is resumed twice, or never.
 ///
 /// This type replaces `CheckedContinuation`, which only warns if it is never resumed. Also, the layout of a
-/// `CheckedContinuation` is known only at run time, which makes copies of its containers slow: such copies took an
-/// eighth of the time of an `ask`.
+/// `CheckedContinuation` is known only at run time, so copying values that contain one is slow. These copies
+/// took an eighth of the time of an `ask`.
 @safe final class Reply<Value: Sendable>: Sendable {
   typealias Outcome = Result<Value, TribuneError>
 
@@ -33,12 +33,12 @@ import Synchronization
     onCancel cancel: @Sendable () -> Void
   ) async -> Outcome {
     await withTaskCancellationHandler {
-      // Without this line, the closure would run on one of Swift's threads, which would then have to wake the caller's
-      // actor.
+      // This line makes the closure run on the caller's actor. Otherwise, the closure would run on one of
+      // Swift's threads, which would then have to wake that actor.
       _ = isolation
       return await wait { reply throws(TribuneError) in
         let value = try begin(reply)
-        // The handler may have run before the request was stored.
+        // The cancellation handler may have run before `begin` stored the reply.
         if value == nil, Task.isCancelled { cancel() }
         return value
       }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps a stream registered. Releasing the last reference takes the registration back.
+/// A stream's registration. Releasing the last reference takes the registration back.
 final class Subscription<Element: LossReporting>: Sendable {
   let stream: DeliveryStream<Element>
-  /// A stream in use keeps its connection open.
+  /// This reference keeps the connection open while the program uses the stream.
   private let connection: Connection
   private let takeBack: @Sendable (Link, DeliveryStream<Element>) -> Void
 
@@ -18,7 +18,7 @@ final class Subscription<Element: LossReporting>: Sendable {
 
   deinit {
     cancel()
-    // The remaining elements have no reader. If they are awaited, their release reports failures to the posters.
+    // The remaining elements have no reader. Releasing awaited ones reports a failure to their posters.
     stream.discard()
   }
 

@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-// Conversions from the wire to the public API. They clamp numbers from the bus, and never trap on them.
+// Conversions from the wire to the public API. They clamp large numbers from the bus instead of trapping.
 
 extension TribuneError {
   init(code rawCode: UInt16, message: String) {
     let code = ErrorCode(rawValue: rawCode)
-    // The message has a line for each mistake in a definition.
+    // For mistakes in definitions, the message has one line for each mistake.
     let words = code == .invalidProtocol || code == .conflict ? message.escapedByLine : message.escaped
     self.init(code.map(Code.init) ?? .refused, words.isEmpty ? "the bus gave no reason" : words)
   }

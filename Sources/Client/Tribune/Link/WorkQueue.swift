@@ -3,11 +3,11 @@
 import Synchronization
 import TribuneSystem
 
-/// The queue of work that runs client code, and the roles of the link's threads: which one receives, and which one
-/// works (`LinkScheduler`).
+/// The queue of work that runs client code, and the roles of the link's threads: which one receives, and
+/// which one works (`LinkScheduler`).
 ///
-/// Work waits until the thread has handled everything that it read. Threads hold the lock briefly, and never run client
-/// code under it.
+/// Work waits until the receiving thread has handled all frames that it read. Under the lock, threads never
+/// run client code.
 struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
@@ -22,15 +22,15 @@ struct WorkQueue {
     case handOver([Work])
   }
 
-  /// Which thread receives, and which works. Each arrow lists the turns that can follow.
+  /// The roles of the threads. Each arrow lists the cases that can follow.
   private enum Turn: Equatable {
-    /// A thread receives, or is about to. → working, ended
+    /// A thread receives, or will receive next. → working, ended
     case receiving
-    /// The thread that received does the work of this turn. → receiving, takenOver
+    /// The thread that received does the work of the turn with this number. → receiving, takenOver
     case working(UInt64)
-    /// Another thread receives, or is being started for that. → receiving, ended, or working if the start fails
+    /// A second thread receives, or is starting. → receiving, ended, or working if the start fails
     case takenOver(UInt64)
-    /// Appended work goes to Swift's threads. Final.
+    /// New work goes to Swift's threads. Final.
     case ended
   }
 
@@ -98,10 +98,10 @@ struct WorkQueue {
   // MARK: Watching
 
   enum CheckResult {
-    /// The checks end: no work came since the last check, another thread has taken over, or the link has ended.
+    /// The checks end: the queue got no new work, another thread has taken over, or the link has ended.
     case nothing
     case turns(UInt64)
-    /// A work turn has not ended in time: another thread must receive.
+    /// A turn of work takes too long, so another thread must receive.
     case takeover
   }
 

@@ -2,23 +2,23 @@
 
 import TribuneWire
 
-/// A user's use and quota of a resource that all users of the bus share.
+/// The use and the quota of one user, for a resource that all users of the bus share.
 public struct AccountInfo: Hashable, Sendable {
   public var uid: UInt32
   /// The user's weight (`Share=`), from 1 to 1000.
   public var weight: Int
-  /// True for root and the user that runs the bus. Such a user may use everything that others leave, and at least a
-  /// sixteenth of `total`, which the bus reserves.
+  /// True for root and the user that runs the bus. Such a user may use everything that other users leave. The
+  /// bus reserves a sixteenth of `total` for these users.
   public var isPrivileged: Bool
   /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
   /// `queues` or `unread-files`. Later versions may add resources.
   public var resource: String
-  /// How much the user uses: bytes of `partial-frames`, `log`, `retained` and `queues`, a number of other resources.
-  /// The use can exceed `share`, which shrinks when other users take more.
+  /// The user's use: bytes for `partial-frames`, `log`, `retained` and `queues`, a count for other resources.
+  /// The use can exceed `share`, because `share` shrinks when other users take more.
   public var used: Int
-  /// How much the user may use at the moment, in the same unit.
+  /// The limit of `used` at the moment.
   public var share: Int
-  /// How much all users together may use, in the same unit.
+  /// The limit for all users together, in the unit of `used`.
   public var total: Int
 }
 

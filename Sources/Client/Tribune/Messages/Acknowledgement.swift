@@ -2,16 +2,16 @@
 
 import Synchronization
 
-/// Reports the result of an observer's work on an awaited notification.
+/// A handle by which an observer reports the result of its work on an awaited notification.
 ///
-/// The poster continues when all its awaited observers have reported, or at its deadline. Only the first call of
-/// ``done()`` or ``failed(_:)`` counts. Releasing the last reference without a call reports a failure.
+/// The poster waits until all awaited observers have reported, or until its deadline. Only the first call of
+/// ``done()`` or ``failed(_:)`` counts. Releasing this object without a call reports a failure.
 ///
-/// If several sequences of a connection receive the notification, the poster gets one report, once all of them have
-/// reported. That report is a failure if any sequence failed.
+/// If several sequences of one connection receive the notification, the library sends one report, after all
+/// sequences have reported. This report is a failure if any sequence reported a failure.
 ///
-/// This object does not keep the connection open. If the connection ends first, the poster's reply has
-/// ``AwaitedReply/Missing/Kind/gone`` for this connection.
+/// This object does not keep the connection open. If the connection ends before the report, the poster's
+/// reply has ``AwaitedReply/Missing/Kind/gone`` for this connection.
 public final class Acknowledgement: Sendable {
   private let notification: AwaitedNotification
   private let isFinished = Atomic(false)
@@ -25,7 +25,7 @@ public final class Acknowledgement: Sendable {
 
   /// Reports a failure. Never waits.
   ///
-  /// - Parameter reason: the reason for the poster, truncated at 4,096 bytes.
+  /// - Parameter reason: the reason that the poster gets, truncated at 4,096 bytes.
   public func failed(_ reason: String) { finish(reason) }
 
   private func finish(_ failure: String?) {

@@ -3,18 +3,19 @@
 package import TribuneSystem
 import TribuneWire
 
-/// An action under way, from ``Connection/begin(_:object:userInfo:deadline:mode:default:override:parent:progress:)``.
+/// An action under way, as returned by
+/// ``Connection/begin(_:object:userInfo:deadline:mode:default:override:parent:progress:)``.
 ///
-/// The action lasts until ``end()``, or until the connection ends, even if the program does not keep this object. After
-/// an interruption, the library tells the next bus that the action is under way.
+/// The action lasts until ``end()``, or until the connection ends. It lasts even if the program does not keep
+/// this object. After an interruption, the library reports the action to the bus again.
 public final class Action: Sendable {
-  /// The query that allowed the action.
+  /// The id of the query that allowed the action; 0 if no query allowed it.
   public let query: UInt64
   private let key: ActionKey
   private let serial: Serial
   private let connection: Connection
-  /// If the action's `begin` ended all sending on its socket (`isLast`): the epoch of that socket (`LinkState.epoch`).
-  /// Otherwise nil.
+  /// The epoch (`LinkState.epoch`) of the socket on which the action's `begin` was the last frame (`isLast`).
+  /// Nil if the connection may send further frames.
   private let lastEpoch: Int?
 
   init(query: UInt64, key: ActionKey, serial: Serial, connection: Connection, lastEpoch: Int? = nil) {
@@ -26,11 +27,11 @@ public final class Action: Sendable {
   ///
   /// Cancelling the task does not stop the call.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``: then the action has ended, too.
+  /// - Throws: ``TribuneError/Code/connectionLost`` if the connection, and with it the action, has ended.
   public func end() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Moves the action to another connection, as that connection's last frame. A child process can then inherit the
-  /// socket.
+  /// Moves the action to the connection `other`, by the last frame that this process sends on `other`. A
+  /// child process can then inherit the socket of `other`.
   package func move(to other: Connection) async throws(TribuneError) -> Action {
     let moved = try await other.begin(QueryID(rawValue: query), key, isLast: true)
     connection.link.forget(serial)
@@ -42,7 +43,7 @@ public final class Action: Sendable {
   /// While the child has the duplicate, the action is under way, even if this process is killed. If the child sends
   /// anything over the duplicate, the bus ends the connection.
   ///
-  /// - Returns: nil unless the action was the last frame of the connection's current socket.
+  /// - Returns: nil unless the action's `begin` was the last frame on the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: lastEpoch)
   }
@@ -56,7 +57,7 @@ struct ActionKey: Sendable {
 extension Connection {
   /// Tells the bus that an action is under way, although no query on this bus has allowed it.
   ///
-  /// - Parameter isLast: true if the action is the connection's last frame, as after ``Action/move(to:)``.
+  /// - Parameter isLast: true if the connection sends no further frames, as after ``Action/move(to:)``.
   package func begin(
     unasked name: String, object: String, isLast: Bool
   ) async throws(TribuneError) -> Action {

@@ -2,12 +2,12 @@
 
 /// The reply to an awaited post.
 public struct AwaitedReply: Hashable, Sendable {
-  /// A connection that has not acknowledged the notification.
+  /// A connection that did not acknowledge the notification.
   public struct Missing: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
       /// The connection had not reported by the deadline.
       case timedOut
-      /// The connection or its observation ended before the connection reported.
+      /// The connection ended, or stopped observing, before it reported.
       case gone
       case failed
     }
@@ -21,12 +21,12 @@ public struct AwaitedReply: Hashable, Sendable {
     public var units: Units
     public var unit: String { units.primary }
     public var kind: Kind
-    /// The reason of a failure; may be empty.
+    /// The reason that a failed observer gave; may be empty.
     public var reason: String
-    /// The time from the post to this result.
+    /// The time from the post to the failure, to the connection's end, or to the deadline.
     public var elapsed: Duration
 
-    /// Makes a result, for tests.
+    /// Makes an entry, for tests.
     public init(
       connection: String, pid: Int32, uid: UInt32, process: String, units: Units, kind: Kind, reason: String,
       elapsed: Duration
@@ -44,7 +44,7 @@ public struct AwaitedReply: Hashable, Sendable {
 
   /// The number of connections that acknowledged the notification.
   public var acknowledged: Int
-  /// The connections that did not acknowledge the notification, sorted by their ids.
+  /// The connections that did not acknowledge the notification, sorted by id.
   public var missing: [Missing]
 
   /// Makes a reply, for tests.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A bus's counters and requested lists at a moment.
+/// A bus's status at a moment, and the lists that the program read after it.
 package struct BusSnapshot: Sendable {
   package enum List: Sendable {
     case connections, delegates, holds, actions, queries, names, participants, users
@@ -53,8 +53,8 @@ package struct BusGrowth: Equatable, Sendable {
 
   package init() {}
 
-  /// Nil if the later counters belong to another daemon. Equal pids do not prove that the daemon is the same: in a
-  /// container, the next daemon can have the same pid.
+  /// Nil if the later status is from another daemon. The pid alone does not show this: in a container, the
+  /// next daemon can have the same pid.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }
     (posted, delivered) = (later.posted - earlier.posted, later.delivered - earlier.delivered)

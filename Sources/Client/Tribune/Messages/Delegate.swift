@@ -3,44 +3,45 @@
 import TribuneSystem
 import TribuneWire
 
-/// An object that is asked before something happens, and can veto it.
+/// An object that the bus asks before an action, and that can veto the action.
 ///
-/// As in Cocoa, a connection does not retain its delegates. A delegate can be a class, an actor or a class on the
-/// main actor.
+/// As in Cocoa, a connection does not retain its delegates. A delegate can be an actor, or an instance of a
+/// class, also of a class on the main actor.
 ///
-/// The connection calls the delegate's methods on the connection's thread, because a quick answer then wakes no other
-/// thread. After its first suspension, a method continues on Swift's threads; an actor's methods run there from the
-/// start. The connection receives no frames until the method suspends. After about 10 ms without a suspension, another
-/// thread takes over receiving. The connection then calls delegates on Swift's threads until the first thread is free.
+/// The connection calls the delegate's methods on the thread that receives the connection's frames, because
+/// waking another thread would delay a quick answer. After its first suspension, a method continues on
+/// Swift's thread pool. An actor's methods run on the actor's executor from the start. Until the method
+/// suspends or returns, the connection receives no frames. If the method does neither within about 10 ms,
+/// another thread takes over receiving. Until the first thread is free again, the connection calls delegates
+/// on Swift's thread pool.
 public protocol Delegate: AnyObject, Sendable {
-  /// Answers a question. Questions to one delegate may overlap.
+  /// Answers a question. The library may call this method again before an earlier call has returned.
   ///
-  /// If the bus withdraws the question before the answer, or if the connection is interrupted, the library cancels the
-  /// task and discards the answer. The task may see the cancellation only after its first suspension. The library turns
-  /// a thrown error into ``Answer/failed(_:)`` with the error's text.
+  /// If the bus withdraws the question before the answer, or if the connection is interrupted, the library
+  /// cancels the method's task and discards the answer. The task may see the cancellation only after its
+  /// first suspension. If the method throws, the library answers ``Answer/failed(_:)`` with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports the end of a query in which this delegate was asked, so the delegate can undo its preparations.
+  /// Reports how a query ended in which the bus asked this delegate, for example to undo preparations.
   ///
-  /// The library calls this method once for each question, after `answer` has returned, unless ``Attachment/detach()``
-  /// withdrew the question. The ending is ``Conclusion/Ending/cancelled`` if the connection ends or is interrupted, or
-  /// another delegate replaces this one, before the bus reports the end of the query. The default implementation is
-  /// empty.
+  /// The library calls this method once for each question, after `answer` has returned, unless
+  /// ``Attachment/detach()`` withdrew the question. If the connection ends or is interrupted, or another
+  /// delegate replaces this delegate, before the bus reports the end, the ending is
+  /// ``Conclusion/Ending/cancelled``. The default implementation is empty.
   func concluded(_ conclusion: Conclusion) async
 
-  /// Receives a notification that something is about to happen, or has happened, as a window's delegate does in
-  /// AppKit.
+  /// Receives a will- or did-notification, or a report of lost notifications.
   ///
-  /// The delegate receives a notification if it responds to the name, and the name's last token is `will` or `did` and
-  /// a verb, as in `window.didClose`. If the delegate and the notification both have an object, the two objects must be
-  /// equal. The delegate also receives reports of lost notifications.
+  /// To receive a notification, the delegate must respond to the notification's name. The name's last token
+  /// must be `will` or `did` followed by a verb, as in `window.didClose`. If the delegate and the
+  /// notification both have an object, the two objects must be equal.
   ///
-  /// Each attachment receives one delivery at a time, in the order of each poster's posts. Before the library delivers
-  /// a notification, it calls `answer` for all earlier questions. An actor has these questions and the notification in
-  /// its queue in this order. A question does not wait for earlier notifications.
+  /// Each attachment receives one delivery at a time. Before the library delivers a notification, it calls
+  /// `answer` for all questions that arrived earlier. For an actor, it enqueues the calls on the actor in
+  /// this order. A question does not wait for earlier notifications.
   ///
-  /// While a delegate is busy, the library buffers at most 4,096 deliveries for it, with 64 MiB of userInfo. Beyond
-  /// that, it drops the oldest deliveries and reports them as lost. The default implementation is empty.
+  /// While the delegate is busy, the library buffers at most 4,096 deliveries, and 64 MiB of userInfo. It
+  /// drops the oldest beyond this limit, and reports them as lost. The default implementation is empty.
   func received(_ delivery: Delivery) async
 
   /// Reports that another delegate has replaced this one. The report is the last delivery to this delegate.
@@ -65,28 +66,27 @@ public enum Answer: Hashable, Sendable {
   /// Vetoes with this reason.
   case veto(String)
   case abstain
-  /// The delegate failed with this error. Its ``FailurePolicy`` decides the effect.
+  /// The delegate failed with this error. The delegate's ``FailurePolicy`` decides the effect.
   case failed(String)
-  /// Gives a value. If the question does not want a value (``Question/wantsValue``), the answer is a failure.
+  /// Gives a value. If the question does not want a value (``Question/wantsValue``), the delegate has failed.
   case value(UserInfo)
 }
 
-/// The effect of a delegate's timeout, lost connection or error.
+/// The effect of a delegate's timeout, lost connection or error on the verdict.
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
   case veto
   case abstain
 }
 
-/// The asker, as the kernel and systemd identify it.
+/// The process that asked a query, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
   /// The process id that the kernel recorded when the process connected.
   public var pid: Int32
-  /// The user id when the process connected.
+  /// The user id of the process when it connected.
   public var uid: UInt32
   /// The name of the process (comm), at most 15 bytes; empty if the process ended before the bus could read it.
   public var process: String
   public var units: Units
-  /// The same as `units.primary`.
   public var unit: String { units.primary }
   /// The id of the asker's connection, such as `:7`.
   public var connection: String
@@ -105,14 +105,14 @@ public struct Asker: Hashable, Sendable {
 
 /// A query, as the bus puts it to one delegate.
 public struct Question: Sendable {
-  /// The query's id, which the bus never uses again. A nested query gives it as its `parent`.
+  /// The query's id, which the bus never uses again. To ask a nested query, pass this id as the `parent`.
   public let query: UInt64
   /// The question's name, such as `window.shouldClose`.
   public let name: String
   /// The question's object; empty for none.
   public let object: String
   public let userInfo: UserInfo
-  /// The time for the answer, which ``deferAnswer(by:status:)`` extends.
+  /// The time for the answer. ``deferAnswer(by:status:)`` can extend it.
   public let timeout: Duration
   public let asker: Asker
   /// True if no action follows, whatever the verdict.
@@ -144,10 +144,10 @@ public struct Question: Sendable {
     self.delegate = delegate
   }
 
-  /// Asks for more time, within the asker's deadline, and informs the asker.
+  /// Asks for more time, and tells the asker. The asker's deadline stays the limit.
   ///
   /// - Parameters:
-  ///   - extension: the new time for the answer, from now.
+  ///   - extension: the new time for the answer, counted from now.
   ///   - status: a status text for the asker, truncated at 4,096 bytes.
   /// - Throws: ``TribuneError/Code/notFound`` when the question has been answered or withdrawn;
   ///   ``TribuneError/Code/connectionLost``.
@@ -156,13 +156,13 @@ public struct Question: Sendable {
   }
 }
 
-/// The end of a query, for a delegate that was asked in it.
+/// A report to an asked delegate about how a query ended.
 public struct Conclusion: Hashable, Sendable {
   public enum Ending: String, Hashable, Sendable, CaseIterable {
     /// The action may happen now.
     case allowed
     case vetoed
-    /// The asker took the query back or disconnected, or this delegate can no longer learn how the query ended.
+    /// The asker withdrew the query or disconnected, or this delegate can no longer learn the ending.
     case cancelled
   }
 

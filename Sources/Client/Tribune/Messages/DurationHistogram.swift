@@ -4,15 +4,15 @@ package import TribuneWire
 
 /// A histogram of durations since the start of the bus.
 ///
-/// The histogram counts durations in buckets, so quantiles are exact to 3.2 %.
+/// The histogram counts durations in buckets, so quantiles are accurate only to 3.2 %.
 public struct DurationHistogram: Hashable, Sendable {
-  /// Durations from `lowerBound` up to the next bucket.
+  /// The number of durations between two bounds.
   public struct Bucket: Hashable, Sendable {
     /// The inclusive bound.
     public var lowerBound: Duration
     /// The exclusive bound.
     public var upperBound: Duration
-    /// The number of durations, at most 4,294,967,295.
+    /// The number of durations. The bus counts at most 4,294,967,295.
     public var count: Int
   }
 
@@ -49,9 +49,9 @@ public struct DurationHistogram: Hashable, Sendable {
     buckets = counts
   }
 
-  /// A quantile: the duration that the given part of all durations does not exceed. Nil if the histogram is empty.
+  /// The duration that the given fraction of all durations does not exceed. Nil if the histogram is empty.
   ///
-  /// - Parameter part: the part, clamped to 0...1.
+  /// - Parameter part: the fraction, such as 0.5 for the median; clamped to 0...1.
   public func quantile(_ part: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))

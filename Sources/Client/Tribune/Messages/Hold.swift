@@ -6,16 +6,16 @@ import TribuneWire
 
 /// A standing veto.
 ///
-/// The hold lasts until ``release()``, until it expires, or until the connection ends. It lasts even if the program
-/// does not keep this object.
+/// The hold lasts until ``release()``, until it expires, or until the connection ends. The hold lasts even if
+/// the program does not keep this object.
 ///
-/// After an interruption, the library takes the hold again. A bus that was restarted with its state keeps the hold
-/// until then. On a bus that was restarted without its state, the hold is not in force until this process has taken it
-/// again, usually some milliseconds after the bus's start. If the veto must be certain even then, require a delegate in
-/// the bus's configuration (`RequireDelegate=`).
+/// After an interruption, the library takes the hold again. If the bus kept its state over a restart, the
+/// hold was in force all the time. If the bus lost its state, the hold is not in force until the library has
+/// taken it again. Usually, the library takes it some milliseconds after the bus's start. To veto even in
+/// these milliseconds, require a delegate in the bus's configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
-  /// The hold's id in verdicts and `holds`. It changes after an interruption. The bus never uses an id again, not even
-  /// for a delegate.
+  /// The hold's id in verdicts and lists. It changes after an interruption. The bus never uses an id again,
+  /// not even for a delegate.
   public var id: UInt64 { term.id.load(ordering: .relaxed) }
   private let serial: UInt64
   private let term: HoldTerm
@@ -27,33 +27,33 @@ public final class Hold: Sendable {
     self.connection = connection
   }
 
-  /// The number of actions under way, such as guarded commands, that began before this hold and that it could have
-  /// vetoed.
+  /// The number of actions under way, such as guarded commands, that began before this hold, and that this
+  /// hold would have vetoed.
   public var late: Int { term.late.load(ordering: .relaxed) }
 
-  /// Waits for the end of all actions for which the hold came too late. If the hold was in time, returns at once.
+  /// Waits until all actions have ended for which the hold came too late. Returns at once if there are none.
   ///
-  /// A bus that was restarted without its state learns of an action when the action's owner has reconnected, up to 5 s
-  /// later.
+  /// If the bus loses its state in a restart, it learns of an action only when the action's owner reconnects,
+  /// up to 5 s later. Until then, ``late`` does not count this action.
   ///
-  /// - Returns: false if the hold ended first, or if the task was cancelled.
+  /// - Returns: false if the hold ended before the actions, or if the task was cancelled.
   public func settled() async -> Bool { await term.settled() }
 
   /// Ends the hold. Has no effect if the hold has already ended.
   ///
   /// Cancelling the task does not stop the call.
   ///
-  /// - Throws: ``TribuneError/Code/connectionLost``: then the hold has ended, too.
+  /// - Throws: ``TribuneError/Code/connectionLost`` if the connection, and with it the hold, has ended.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
-  /// Changes the reason in verdicts and lists, for example to *backup at 40 %*.
+  /// Changes the reason that verdicts and lists show, for example to *backup at 40 %*.
   ///
-  /// The hold keeps the new reason after an interruption. The bus announces the change as `tribune.hold.didChange`.
-  /// Clients that wait for the end of the hold do not wake.
+  /// The hold keeps the new reason after an interruption. The bus announces the change as
+  /// `tribune.hold.didChange`. The change does not wake clients that wait for the end of the hold.
   ///
   /// - Parameter why: the new reason, truncated at 4,096 bytes.
   /// - Throws: `refused` when the reason is blank; `notFound` when the hold has ended; `limitExceeded`;
-  ///   `connectionLost` and `cancelled`, after which the bus may have the old or the new reason.
+  ///   `connectionLost` and `cancelled`. After the last two, the bus may have the old or the new reason.
   public func update(why: String) async throws(TribuneError) {
     guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let why = why.reasonBytes
@@ -67,7 +67,7 @@ public final class Hold: Sendable {
   /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends anything
   /// over the duplicate, the bus ends the connection.
   ///
-  /// - Returns: nil unless the hold was the last frame of the connection's current socket.
+  /// - Returns: nil unless the hold's frame was the last one on the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: term.lastEpoch)
   }
@@ -91,7 +91,7 @@ public struct HoldInfo: Hashable, Sendable {
   public var units: Units
   public var unit: String { units.primary }
   public var pattern: String
-  /// The object of the vetoed queries; empty for any object.
+  /// The object of the queries that the hold vetoes; empty for any object.
   public var object: String
   public var why: String
   /// The time since the hold was taken.

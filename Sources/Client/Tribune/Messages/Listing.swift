@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus of a connection, as its welcome described it.
+/// The facts that the bus sent in its `welcome` frame when the connection began.
 public struct BusInfo: Hashable, Sendable {
   public var pid: Int32
-  /// The bus's version, for people, such as `0.9.0`.
+  /// The bus's version as a text for people, such as `0.9.0`.
   public var software: String
   /// The limit of userInfo in one message, in bytes.
   public var payloadMax: Int
@@ -21,7 +21,7 @@ public struct BusInfo: Hashable, Sendable {
 /// The status of the bus. Its counters begin at 0 when the bus starts.
 public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
-  /// The bus's version, for people, such as `0.9.0`.
+  /// The bus's version as a text for people, such as `0.9.0`.
   public var software: String
   public var address: String
   public var uptime: Duration
@@ -31,7 +31,7 @@ public struct BusStatus: Hashable, Sendable {
   public var queries: Int
   /// The number of accepted notifications.
   public var posted: Int
-  /// The number of delivered copies of notifications.
+  /// The number of copies of notifications that the bus queued for observers.
   public var delivered: Int
   /// The number of copies that the bus dropped because an observer did not read.
   public var lost: Int
@@ -43,18 +43,18 @@ public struct BusStatus: Hashable, Sendable {
   public var denied: Int
   /// The number of frames that the bus refused for other reasons.
   public var refused: Int
-  /// The bytes of the accepted notifications' frames.
+  /// The size of all accepted notifications' frames, in bytes.
   public var postedBytes: Int
   public var iterations: Int
-  /// The processor time of the bus's thread since its start.
+  /// The processor time that the bus's thread has used since the bus started.
   public var busy: Duration
   /// The longest iteration of the event loop in the last minute.
   public var longestIteration: Duration
-  /// The used bytes of the log.
+  /// The size of the log's used part, in bytes.
   public var logUsed: Int
   /// The size of the log, in bytes.
   public var logMax: Int
-  /// The number of descriptors that the keeper has or will get; 0 without a keeper.
+  /// The number of descriptors that the keeper process has or will get; 0 without a keeper.
   public var kept: Int
 }
 
@@ -75,25 +75,25 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var queries: Int
   /// Bytes in the connection's queue that its client has not read.
   public var queuedBytes: Int
-  /// The number of notifications that the connection lost because its client did not read. The count continues over a
-  /// restart.
+  /// The number of notifications that the connection lost because its client did not read. The number
+  /// continues over a restart of the bus.
   public var lost: Int
   public var posted: Int
-  /// True if the bus pauses reading from the connection, to let the observers of its posts catch up.
+  /// True while the bus does not read from the connection, because observers of its posts are slow.
   public var isPaused: Bool
-  /// True if the client does not read, so the connection loses notifications.
+  /// True while the bus drops notifications for the connection, because its client reads too slowly.
   public var isLossy: Bool
   public var isSuspended: Bool
-  /// Bytes that the bus buffers for the connection while it is suspended.
+  /// Bytes of notifications that the bus buffers while the connection is suspended.
   public var heldBytes: Int
-  /// The number of buffered notifications that later ones have replaced.
+  /// The number of buffered notifications that later notifications have replaced.
   public var coalesced: Int
-  /// True if the connection survives a restart of the bus. False if the bus had no space to log the connection, or if
-  /// the keeper does not have a copy of its socket yet.
+  /// True if the connection survives a restart of the bus. False if the bus had no space to log the
+  /// connection, or the keeper process has no copy of the socket yet.
   public var isSurviving: Bool
-  /// The bytes of the frames of the connection's notifications.
+  /// The size of the frames of all notifications that the connection posted, in bytes.
   public var postedBytes: Int
-  /// The number of notifications that were queued for the connection. The count continues over a restart.
+  /// The number of notifications that the bus queued for the connection, including before a restart.
   public var delivered: Int
   /// The number of the connection's frames that the policy refused.
   public var denied: Int
@@ -121,8 +121,8 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
   public var age: Duration
   /// The time since the connection left.
   public var elapsed: Duration
-  /// The name of the protocol's error with which the bus closed the connection, such as `tooSlow`; nil if the client
-  /// closed it.
+  /// The name of the wire protocol's error with which the bus closed the connection, such as `tooSlow`; nil
+  /// if the client closed the connection.
   public var closedBecause: String?
   /// The number of notifications that the connection lost because its client did not read.
   public var lost: Int
@@ -133,12 +133,12 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
 public struct PastVerdict: Hashable, Sendable {
   /// The id of the asker's connection, such as `:7`.
   public var connection: String
-  /// The verdict's number: the daemon counts its verdicts from 1.
+  /// The verdict's number. The daemon numbers its verdicts from 1.
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// The fields of the verdict's journal entry, which docs/CONCEPTS.md lists. A field can have several values. Control
-  /// characters are escaped.
+  /// The fields of the verdict's journal entry. docs/CONCEPTS.md lists them. A field can have several values.
+  /// Control characters are escaped.
   public var fields: [String: [String]]
 }
 
@@ -149,13 +149,13 @@ public struct ObservationInfo: Hashable, Sendable {
   public var pattern: String
   /// The object; empty for any object.
   public var object: String
-  /// The treatment of notifications while the connection is suspended.
+  /// The treatment of matching notifications while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// True if awaited posts wait for the observation.
+  /// True if the posters of awaited posts wait for the observation.
   public var isAwaited: Bool
 }
 
-/// A retained notification: the last one of its name and object that was posted as retained.
+/// A retained notification: the last one with its name and object that a client posted as retained.
 public struct RetainedInfo: Hashable, Sendable {
   public var name: String
   /// The notification's object; empty for none.
@@ -164,7 +164,7 @@ public struct RetainedInfo: Hashable, Sendable {
   public var connection: String
   /// The user in whose quota the notification counts.
   public var uid: UInt32
-  /// The bytes of userInfo.
+  /// The size of userInfo, in bytes.
   public var byteCount: Int
   /// The time since the post.
   public var age: Duration
@@ -185,10 +185,10 @@ public struct DelegateInfo: Hashable, Sendable {
   public var unit: String { units.primary }
   /// The delegate's object; empty for any object.
   public var object: String
-  /// The position in the chain: lower values come first.
+  /// The position in the chain. Delegates with lower values come first.
   public var order: Int32
   public var failurePolicy: FailurePolicy
-  /// The time for an answer.
+  /// The time that the bus waits for an answer.
   public var timeout: Duration
   public var patterns: [String]
 }

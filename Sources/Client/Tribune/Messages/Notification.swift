@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message to observers. The poster does not know the observers. It waits for them only if both the post and the
-/// observation are awaited.
+/// A message to observers. The poster does not know the observers. The poster waits for an observer only if
+/// both the post and the observation are awaited.
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
@@ -9,17 +9,17 @@ public struct Notification: Hashable, Sendable {
   public var name: String
   /// The notification's object, such as `window/42`; empty for none.
   public var object: String
-  /// The id of the poster's connection, such as `:7`, which the bus sets; nil for a notification of the bus itself.
+  /// The id that the bus gave the poster's connection, such as `:7`; nil for a post of the bus itself.
   public var sender: String?
-  /// The poster's process. Nil if the connection did not ask for posters, or if the bus itself posted the notification.
+  /// The poster's process. Nil for a post of the bus, or if this connection did not ask for posters.
   public var poster: Poster?
   public var userInfo: UserInfo
   /// True for a retained notification that was posted before the observation began.
   public var isRetained: Bool
-  /// Reports that the observer is done; nil unless the poster waits for this observation.
+  /// The handle for acknowledging the notification; nil unless the poster waits for this observation.
   ///
-  /// Copies of the notification share this object. Posters wait only for observations with `awaited`, never for
-  /// delegates.
+  /// Copies of the notification share the handle. Posters wait only for observations with `awaited`, never
+  /// for delegates.
   public internal(set) var acknowledgement: Acknowledgement?
 
   /// Makes a notification, for tests.
@@ -51,17 +51,17 @@ public struct Notification: Hashable, Sendable {
   }
 }
 
-/// An element of an observer's sequence: a notification, or a report of missed ones.
+/// An element of an observer's sequence: a notification, or a report of missed notifications.
 public enum Delivery: Hashable, Sendable {
-  /// A notification. One poster's notifications come in the order of its posts.
+  /// A notification. Notifications of one poster and one posting style come in the order of posting.
   case notification(Notification)
-  /// This many notifications are missing here.
+  /// At this position, this many notifications are missing.
   ///
-  /// The bus drops notifications if the connection falls behind for too long, or if too many come while it is
-  /// suspended. This process drops a notification if it cannot receive or map the file with the userInfo. The bus
-  /// counts drops per connection, so the number can include notifications that this observation does not match.
+  /// The bus drops notifications if the client reads too slowly, or if too many wait during a suspension. The
+  /// library drops a notification if it cannot receive or map the memory file with userInfo. The bus counts
+  /// drops per connection, so the number can include notifications that this observation does not match.
   case lost(Int)
-  /// The connection was interrupted here, and missed an unknown number of notifications, perhaps none. If the bus knows
-  /// the number, ``lost(_:)`` comes instead, or nothing if the number is 0.
+  /// At this position, the connection was interrupted, and missed an unknown number of notifications, perhaps
+  /// none. If the bus knows the number, ``lost(_:)`` reports it instead, unless it is 0.
   case interrupted
 }

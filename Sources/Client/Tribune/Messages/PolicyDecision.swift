@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The subject of a decision of the bus's policy.
+/// The facts about a process by which the bus's policy decides.
 public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
   /// The primary and supplementary groups.
   public var groups: [UInt32]
-  /// The unit of the system's service manager. Nil without a unit, or if the kernel could not verify the process.
+  /// The unit of the system's service manager. Nil if there is none, or none that the kernel guarantees.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
@@ -15,7 +15,7 @@ public struct PolicySubject: Hashable, Sendable {
   }
 }
 
-/// How the policy of the bus decides about an action, and why.
+/// A decision of the bus's policy about an action, such as `post`, with its reason.
 public struct PolicyDecision: Hashable, Sendable {
   public struct Line: Hashable, Sendable {
     public var file: String
@@ -24,15 +24,15 @@ public struct PolicyDecision: Hashable, Sendable {
     public var text: String
   }
 
-  /// A line that would allow the action if one thing were different.
+  /// A line of the policy that would allow the action if one condition were met.
   public struct NearMiss: Hashable, Sendable {
     public var line: Line
-    /// The missing condition, for people, such as `needs group:operators`.
+    /// The missing condition as a text for people, such as `needs group:operators`.
     public var lacks: String
   }
 
   public var isAllowed: Bool
-  /// True if the subject may do everything, as the user that runs the bus, or as root on a bus without a policy.
+  /// True if the policy does not apply: the subject runs the bus, or is root and the bus has no policy.
   public var isExempt: Bool
   /// The line that decides; nil if no line does.
   public var line: Line?

@@ -7,9 +7,9 @@
 public struct PostOptions: Hashable, Sendable {
   /// The time at which the bus delivers a notification.
   ///
-  /// Notifications of one style keep their order. A notification with ``now`` overtakes waiting ones.
+  /// Notifications of one style keep their order. Notifications with ``now`` overtake waiting ones.
   public enum Style: String, Hashable, Sendable, CaseIterable {
-    /// The bus delivers the notification as soon as it has read it.
+    /// The bus delivers the notification when it reads the post.
     case now
     /// The bus delivers the notification at the end of the event loop iteration, before the bus writes anything.
     case asap
@@ -17,10 +17,9 @@ public struct PostOptions: Hashable, Sendable {
     case idle
   }
 
-  /// The choice of waiting notifications that a new one replaces.
+  /// The properties that must be equal if a new notification is to replace a waiting one.
   ///
-  /// A notification replaces only notifications of the same *user*, from any connection and in any style. With both
-  /// options, both name and object must be equal.
+  /// A notification replaces only notifications of the same *user*, from any connection and in any style.
   public struct Coalescing: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -31,21 +30,22 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// The choice of waiting notifications that this one replaces. This notification goes to the end of the queue.
+  /// The waiting notifications that this one replaces. This one goes to the end of the queue.
   ///
-  /// With the style ``Style/now``, the bus delivers this notification at once, and removes the replaced ones. It does
-  /// not report these as lost. When more than 1 MiB of notifications waits, the bus delivers the oldest early.
+  /// With the style ``Style/now``, the bus delivers this notification at once, and removes the replaced ones
+  /// without reporting a loss. Beyond 1 MiB of waiting notifications, the bus delivers the oldest early.
   public var coalescing: Coalescing
-  /// True to retain the notification as the last of its name and object, for observers with `retained`.
+  /// True to retain the notification as the last of its name and object, for later observers with `retained`.
   ///
-  /// Present observers receive the notification as usual. The bus retains it until a retained notification of the same
-  /// name and object replaces it, or until the bus ends. A notification without userInfo clears the retained one.
+  /// Present observers also receive the notification. The bus retains the notification until another retained
+  /// one of the same name and object replaces it, or until the bus stops without a restart. A retained
+  /// notification without userInfo removes the earlier one.
   public var isRetained: Bool
-  /// With ``isRetained``: true to remove the notification when this connection has ended for good, by
-  /// ``Connection/close()`` or with the process. Observers then get the notification without userInfo. A restart of the
-  /// bus does not remove it.
+  /// With ``isRetained``: true to remove the notification when this connection ends for good, by
+  /// ``Connection/close()`` or with the process. Observers then get the notification again, without userInfo.
+  /// The notification survives a restart of the bus.
   public var isBound: Bool
-  /// True to deliver the notification to suspended connections also, after their buffered notifications.
+  /// True to deliver the notification to suspended connections too, after their buffered notifications.
   public var isImmediate: Bool
 
   /// Makes options; the defaults mean plain delivery.

@@ -5,20 +5,18 @@ import TribuneWire
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
 /// A connection receives posters only if it asks for them
-/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). Facts that the bus does not
-/// know are nil or empty.
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). If the bus does not
+/// know a fact, the property is nil or empty.
 public struct Poster: Hashable, Sendable {
-  /// All notifications of a poster share one identity.
   private let identity: PeerIdentity
 
-  /// The process id; nil if it is unknown, or if the process is outside the bus's pid namespace.
+  /// The process id; nil if unknown, or if the process is outside the bus's pid namespace.
   public var pid: Int32? { identity.pid == 0 ? nil : Int32(clamping: identity.pid) }
-  /// The user id when the process connected; nil if it is unknown.
+  /// The user id of the process when it connected; nil if unknown.
   public var uid: UInt32? { identity.uid == PeerIdentity.unknownUser ? nil : identity.uid }
-  /// The name of the process (comm), at most 15 bytes; empty if it is unknown.
+  /// The name of the process (comm), at most 15 bytes; empty if unknown.
   public var process: String { identity.process }
   public var units: Units { Units(identity.units) }
-  /// The same as `units.primary`.
   public var unit: String { units.primary }
 
   /// Makes a poster, for tests.

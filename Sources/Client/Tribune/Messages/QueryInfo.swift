@@ -4,12 +4,12 @@ import TribuneWire
 
 /// A query under way, as the bus sees it.
 public struct QueryInfo: Hashable, Sendable {
-  /// A hold against the query, or a delegate that takes part in it.
+  /// A hold against the query, or a delegate that takes part in the query.
   public struct Participant: Hashable, Sendable {
     public enum State: Hashable, Sendable {
       /// The bus asks other delegates first.
       case unasked
-      /// The question waits until the delegate has fewer open questions.
+      /// The bus sends the question when the delegate has fewer open questions.
       case queued
       case asked
       case settled(Outcome.Kind)
@@ -17,7 +17,7 @@ public struct QueryInfo: Hashable, Sendable {
 
     /// The id of the delegate or hold, which the bus never uses again; 0 for a required delegate that is not attached.
     public var delegate: UInt64
-    /// The id of the participant's connection, such as `:7`; nil for a required delegate that is not attached.
+    /// The id of the delegate's connection, such as `:7`; nil for a hold or a missing required delegate.
     public var connection: String?
     /// The participant's claimed name; may be empty.
     public var label: String
@@ -29,9 +29,9 @@ public struct QueryInfo: Hashable, Sendable {
     public var state: State
     /// The reason of the outcome; may be empty.
     public var reason: String
-    /// How long the query has waited for the participant, until now or until the outcome.
+    /// The time that the query has waited for the participant, until now or until the outcome.
     public var elapsed: Duration
-    /// The time until the participant times out; nil unless the query waits for it.
+    /// The time until the participant times out; nil unless the query waits for the participant.
     public var remaining: Duration?
     /// True if the query waits for the participant now.
     public var isAwaited: Bool { state == .queued || state == .asked }
@@ -56,8 +56,8 @@ public struct QueryInfo: Hashable, Sendable {
   public var age: Duration
   /// The time until the asker's deadline.
   public var remaining: Duration
-  /// The holds against the query, then the delegates in the chain's order. The list has 256 participants at most,
-  /// including all that the query waits for.
+  /// The holds against the query, then the delegates in the chain's order. The list has at most 256
+  /// participants. After the holds, it prefers delegates that the query waits for.
   public var participants: [Participant]
   /// The number of participants that the bus has not listed.
   public var omittedCount: Int

@@ -6,7 +6,7 @@ public struct QueryReply: Hashable, Sendable {
   public var query: UInt64
   /// The outcomes in the chain's order: all that have a value, and as many others as fit into the reply.
   public var outcomes: [Outcome]
-  /// The number of outcomes that did not fit. These have no values.
+  /// The number of outcomes that did not fit. Omitted outcomes never have values.
   public var omittedCount: Int
   /// See ``Verdict/similarName``.
   public var similarName: String

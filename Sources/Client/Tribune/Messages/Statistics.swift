@@ -11,11 +11,11 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var gone: Int
   public var failed: Int
   public var held: Int
-  /// The number of delegates that gave a value, or of observers that have handled their notification.
+  /// The number of delegates that gave a value, or of observers that acknowledged their notification.
   public var answered: Int
 }
 
-/// The queries of a name since the bus started. Dry runs do not count.
+/// Counts of the queries with one name since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
   /// The name; nil in the last entry, which is the sum of all names beyond the busiest 1,000.
   public var name: String?
@@ -26,7 +26,7 @@ public struct NameStatistics: Hashable, Sendable {
   /// The number of queries that ended without a verdict.
   public var cancelled: Int
   public var outcomes: OutcomeCounts
-  /// The times from the question to the verdict.
+  /// The durations from the question to the verdict.
   public var durations: DurationHistogram
 }
 
@@ -45,7 +45,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
   /// The user; nil in the last entry, which is the sum of all participants beyond the busiest 1,000.
   public var uid: UInt32?
   public var outcomes: OutcomeCounts
-  /// The times from the question, or the notification, to the outcome.
+  /// The durations from the question, or the notification, to the outcome.
   public var durations: DurationHistogram
 }
 
@@ -57,9 +57,9 @@ public struct UserStatistics: Hashable, Sendable {
   public var unit: String
   public var connections: Int
   public var posted: Int
-  /// The bytes of the posted notifications' frames.
+  /// The size of the posted notifications' frames, in bytes.
   public var postedBytes: Int
-  /// The number of notifications that were queued for these processes.
+  /// The number of notifications that the bus queued for these processes.
   public var delivered: Int
   public var lost: Int
   public var asked: Int

@@ -3,13 +3,13 @@
 /// A frame on the bus, as a monitor sees it.
 public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable, CustomStringConvertible {
-    /// A notification, with the options that it sets, as short texts.
+    /// A notification. Each option that the post sets is a short text in `wishes`.
     case post(wishes: [String])
-    /// A query for permission. If `deadline` is nil, the bus's default applies. If `override` is nil, vetoes count.
+    /// A query for permission. A nil `deadline` means the bus's default. With a nil `override`, vetoes count.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)
-    /// A query for a value, or for all values. If `deadline` is nil, the bus's default applies.
+    /// A query for the first value, or for all values. If `deadline` is nil, the bus's default applies.
     case query(collectsAll: Bool, deadline: Duration?, parent: UInt64?)
     /// A query, as the bus puts it to one delegate.
     case question(
@@ -21,10 +21,10 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     case verdict(Verdict)
     /// The bus tells a delegate how the query ended.
     case concluded(Conclusion, delegate: UInt64)
-    /// The bus refuses a frame. The code is the name of the protocol's error, or an unknown number.
+    /// The bus refuses a frame. The code is the wire protocol's name for the error, or an unknown number.
     case refusal(code: String, message: String)
     case loss(Int)
-    /// Any other frame, as text. The text is empty if the kind says enough.
+    /// Any other frame, as text. The text is empty if ``TrafficItem/kind`` is enough.
     case other(String)
   }
 
@@ -32,7 +32,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var time: UInt64
   /// The id of the sender's connection, such as `:7`; nil for the bus itself.
   public var from: String?
-  /// The id of the receiver's connection, such as `:7`; nil unless the frame went to a single connection.
+  /// The id of the receiver's connection, such as `:7`; nil unless exactly one connection received the frame.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
@@ -44,32 +44,32 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   /// The object in the frame; may be empty.
   public var object: String
   public var content: Content
-  /// The `traffic` frame that brought the frame to this monitor, as it was on the wire: header, time, sender and
-  /// receiver, then the frame itself.
+  /// The bytes of the `traffic` frame in which the bus sent this frame to the monitor: header, time, sender
+  /// and receiver, then this frame.
   public let capture: [UInt8]
   /// The offsets of the frame and of its payload in `capture`.
   let frameStart: Int
   let payloadStart: Int
 
-  /// The frame as it was on the wire, including its header.
+  /// The bytes of this frame, including its header.
   public var bytes: ArraySlice<UInt8> { capture[frameStart...] }
 
   public var userInfo: UserInfo { UserInfo(capture[payloadStart...]) }
 }
 
-/// An element of a monitor's traffic: a frame, or a report of missed ones.
+/// An element of a monitor's traffic: a frame, or a report of missed frames.
 public enum TrafficDelivery: Sendable {
   case item(TrafficItem)
-  /// The bus dropped this many frames here, because the connection fell behind.
+  /// At this position, the bus dropped this many frames, because the client read too slowly.
   case lost(Int)
-  /// The connection was interrupted here, and an unknown number of frames was missed.
+  /// At this position, the connection was interrupted, and missed an unknown number of frames.
   case interrupted
 }
 
-/// The traffic on the bus.
+/// The sequence of a monitor's frames.
 ///
-/// Like ``Notifications``, the sequence shares the room of its connection, and ends with the connection or with the
-/// last reference to the sequence. At most 4,096 unread items wait in it.
+/// At most 4,096 unread items wait here. While the sequence is full, the bus sends nothing to any sequence of
+/// the connection. Monitoring ends with the connection, or with the last reference to the sequence.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
   public typealias Failure = TribuneError
@@ -80,7 +80,7 @@ public struct Traffic: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let subscription: Subscription<TrafficDelivery>
 
-    /// Returns the next element; nil after the end, and if the task is cancelled.
+    /// Returns the next element. Returns nil after the end of the sequence, or if the task is cancelled.
     public mutating func next() async throws(TribuneError) -> TrafficDelivery? {
       try await subscription.next()
     }

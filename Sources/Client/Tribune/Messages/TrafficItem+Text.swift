@@ -18,7 +18,7 @@ extension TrafficItem {
 }
 
 extension TrafficItem.Content {
-  /// The content on one line without control characters; empty if the kind says enough.
+  /// The content on one line without control characters; empty if the kind of frame is enough.
   public var description: String { text.escaped }
 
   private var text: String {

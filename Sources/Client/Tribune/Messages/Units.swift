@@ -2,12 +2,12 @@
 
 import TribuneWire
 
-/// The systemd units of a process: one of the system's service manager and one of a user's, as in systemd's journal.
+/// The systemd units of a process: one of the system's service manager, and one of a user's service manager.
 public struct Units: Hashable, Sendable {
-  /// The unit of the system's service manager; empty if the process has none. A user cannot choose it. For a process of
-  /// a user's service manager, it is that manager's own unit, `user@UID.service`.
+  /// The unit of the system's service manager; empty if the process has none. Users cannot choose this name.
+  /// For a process of a user's service manager, this is the manager's own unit, `user@UID.service`.
   public var system: String
-  /// The unit of a user's service manager; empty if the process has none. The user chooses its name.
+  /// The unit of a user's service manager; empty if the process has none. The user chooses this name.
   public var user: String
 
   public init(system: String = "", user: String = "") {
@@ -17,7 +17,7 @@ public struct Units: Hashable, Sendable {
 
   init(_ units: PeerUnits) { self.init(system: units.system, user: units.user) }
 
-  /// The system's unit, or else the user's; empty if the process has neither.
+  /// The unit of the system's service manager, or else of the user's; empty if the process has neither.
   public var primary: String { PeerUnits(system: system, user: user).primary }
 }
 

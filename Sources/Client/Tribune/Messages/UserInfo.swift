@@ -3,10 +3,10 @@
 import TribuneSystem
 import TribuneWire
 
-/// The payload of a message. By convention, it is JSON text; the bus accepts any bytes.
+/// The payload of a message. By convention, the payload is JSON text. The bus accepts any bytes.
 ///
-/// Every bus accepts at least 64 KiB, and 16 MiB by default (``BusInfo/payloadMax``). A payload of 64 KiB or more comes
-/// from another process in shared memory that cannot change. The library does not copy this payload.
+/// The bus's limit is at least 64 KiB, and by default 16 MiB (``BusInfo/payloadMax``). The library receives a
+/// payload of 64 KiB or more in shared memory that the sender can no longer change, and does not copy it.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])
@@ -29,7 +29,7 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   init(mapped: MappedBytes) { storage = .mapped(mapped) }
 
-  /// The bytes. If the payload is in shared memory, reading this property copies it; ``withBytes(_:)`` does not.
+  /// The bytes. If the payload is in shared memory, this property copies it; ``withBytes(_:)`` does not.
   public var bytes: [UInt8] {
     get {
       switch storage {

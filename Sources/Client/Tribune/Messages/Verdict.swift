@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The way in which a query for permission goes through the delegate chain.
+/// The rule by which the bus asks the delegates of a query for permission, and ends the query.
 public enum Mode: String, Hashable, Sendable, CaseIterable {
-  /// The bus asks all delegates at once. The first veto decides, and the bus cancels the other questions.
+  /// The bus asks all delegates at once. The first veto decides, and the bus withdraws the open questions.
   case parallel
-  /// The bus asks all delegates at once, and waits for all: the verdict has every veto.
+  /// The bus asks all delegates at once, and waits for every outcome. The verdict lists all vetoes that fit.
   case all
   /// The bus asks one delegate at a time, in the chain's order, and stops at the first veto.
   case order
@@ -14,26 +14,26 @@ public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
     /// No participant vetoed, or the asker overrode the vetoes.
     case allowed
-    /// A participant vetoed, or the default is a veto and no delegate decided.
+    /// A participant vetoed, or no participant approved and the default is a veto.
     case vetoed
   }
 
   public var decision: Decision
   /// The query's id, which the bus never uses again.
   public var query: UInt64
-  /// True if no participant approved or vetoed: the decision is the default.
+  /// True if no participant approved or vetoed, so the decision is the default.
   public var isUnanswered: Bool
   /// The outcomes of holds and delegates, in the chain's order, as many as fit into the verdict.
   public var outcomes: [Outcome]
-  /// The number of outcomes that did not fit. If vetoes exist, at least one of them is listed.
+  /// The number of outcomes that did not fit. If there are vetoes, ``outcomes`` has at least one of them.
   public var omittedCount: Int
-  /// True if the asker overrode vetoes, which are among the outcomes.
+  /// True if the asker overrode vetoes. ``outcomes`` lists the vetoes that fit.
   public var isOverridden: Bool
-  /// True if the delegates knew that no action would follow.
+  /// True for a dry run: the delegates knew that no action would follow.
   public var isDryRun: Bool
-  /// A name similar to the query's name, which may be misspelt. It comes from a delegate, a hold, the bus's
-  /// configuration or the well-known names. It is empty if a delegate or hold has exactly the query's name, or if the
-  /// asker may not know any similar name.
+  /// A suggestion in case the query's name is misspelt: a similar name from a delegate, a hold, the bus's
+  /// configuration or the well-known names. Empty if a delegate or hold has exactly the query's name, or if
+  /// there is no similar name that the asker may know.
   public var similarName: String
 
   /// Makes a verdict, for tests.
@@ -62,11 +62,11 @@ public struct Outcome: Hashable, Sendable {
     case vetoed
     case abstained
     case timedOut
-    /// The delegate left, or its connection ended, before it answered; or the delegate is required and not attached.
+    /// The delegate left or its connection ended before it answered, or a required delegate is not attached.
     case gone
     /// The delegate failed; the reason is its error.
     case failed
-    /// A hold vetoed; the reason is the hold's.
+    /// A hold vetoed; the reason is the hold's reason.
     case held
     /// The delegate gave a value.
     case answered
@@ -112,7 +112,7 @@ public struct Outcome: Hashable, Sendable {
 public struct Progress: Hashable, Sendable {
   public enum Stage: Hashable, Sendable {
     case asked
-    /// The delegate asks for more time.
+    /// The delegate asked for more time.
     case deferred
     /// The query no longer waits for the delegate.
     case settled(Outcome.Kind)

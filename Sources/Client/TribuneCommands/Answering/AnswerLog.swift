@@ -5,8 +5,8 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and notifications. Lines are cut, and limited for each user, because any asker or poster
-/// can cause lines.
+/// Prints a delegate's answers and notifications. Because any user can cause lines, this type shortens long
+/// userInfo, and limits the lines of each user.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0
@@ -129,7 +129,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why it withdrew a question, but the times show whether the answer was late.
+  /// The bus does not say why it withdrew the question. The two times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

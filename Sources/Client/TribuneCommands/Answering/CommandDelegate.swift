@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 
 final class CommandDelegate: Delegate {
-  /// An asked question. It is kept until its query ends: until then, the bus may still use this delegate's answer.
+  /// A question of a query that has not ended. The bus may still use this delegate's answer to it.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -24,7 +24,7 @@ final class CommandDelegate: Delegate {
 
   private let command: [[UInt8]]
   private let concluding: [UInt8]?
-  /// Nil if this is the only delegate.
+  /// The label of a folder's file. Nil for the only delegate of `delegate --exec`.
   private let label: String?
   private let isBroken: @Sendable () -> Void
   private let isReplaced: @Sendable (DelegateInfo) -> Void
@@ -41,7 +41,7 @@ final class CommandDelegate: Delegate {
 
   /// Creates the delegate for a file of a folder. The file may disappear at any time.
   ///
-  /// - Parameter isBroken: called if a question finds no program.
+  /// - Parameter isBroken: called if a question arrives after the file has stopped being a program.
   init(
     file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog,
     isBroken: @escaping @Sendable () -> Void, isReplaced: @escaping @Sendable (DelegateInfo) -> Void
@@ -95,7 +95,7 @@ final class CommandDelegate: Delegate {
     }
   }
 
-  /// Waits until the last open query ends. Returns false if the delegate is revived first.
+  /// Waits until the last open query has ended. Returns false if `revive()` is called before that.
   @discardableResult
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in

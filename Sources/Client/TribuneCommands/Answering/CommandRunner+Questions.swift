@@ -5,10 +5,10 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// Runs the command for a question. Only the bus limits the command's time, which `tribunectl defer` can extend.
-  /// Cancelling the task ends the command.
+  /// Runs the command for a question. Cancelling the task ends the command. Only the bus limits the command's
+  /// time. `tribunectl defer` can extend this time.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
-    // One byte over the limit shows that the value is too long.
+    // If the output has one byte more than the limit, the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
     let run = await run(
       command, for: question.asker.uid, setting: Self.variables(of: question), input: question.userInfo,
@@ -52,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // For a value query, the output may be longer than a reason.
+      // In a value query, the captured output may be longer than a reason may be.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

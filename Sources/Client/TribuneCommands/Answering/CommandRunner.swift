@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Runs commands for questions and notifications, a bounded number at a time.
+/// Runs commands for questions and notifications, at most 64 at a time.
 actor CommandRunner {
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
@@ -28,23 +28,23 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Passes on the commands' standard error. A command never waits for the reader of this output.
+  /// Writes the commands' standard error to that of this process. A slow reader does not delay the commands.
   private var errors: OutputThread?
 
-  /// The limit of a reason in bytes, which is also the bus's.
+  /// The longest reason in bytes. The bus has the same limit.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
   private static let waitingMax = 256
-  /// The limit of userInfo for each user, in bytes. It covers running commands and waiting questions.
+  /// The most bytes of userInfo that one user's running and waiting questions may have together.
   private static let byteCountMax = 64 << 20
-  /// In bytes. The limit is low, because 64 commands may write values at the same time.
+  /// The longest value in bytes. The limit is low, because 64 commands may write values at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: the bus's limit of a value in bytes; 0 if the command gives no values.
-  ///   - isPrivileged: true for users without a limit of their own.
+  ///   - valueLength: the bus's limit for a value, in bytes; 0 if the command gives no values.
+  ///   - isPrivileged: returns true for a user whom only the total of 64 commands limits.
   init(
     in context: Context, valueLength: Int = 0,
     isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }
@@ -56,13 +56,13 @@ actor CommandRunner {
       isPrivileged: isPrivileged)
   }
 
-  /// Waits for the user's turn, and runs a command in a new process group. Cancelling the task ends the wait or the
-  /// command.
+  /// Waits for the user's turn, and runs a command in a new process group. Cancelling the task ends the wait
+  /// or the command.
   ///
   /// - Parameters:
-  ///   - variables: a nil value unsets the variable.
-  ///   - output: where standard output goes. If it is captured, the last bytes of standard error are, too.
-  ///   - isOwed: true to run the command even after `stop()`.
+  ///   - variables: variables for the command's environment. A nil value unsets the variable.
+  ///   - output: where standard output goes. With `.captured`, the end of standard error is captured, too.
+  ///   - isOwed: true for a command that must run even after `stop()`.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
@@ -105,7 +105,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Reports each message only once, because every question could cause it.
+  /// Reports each message only once, because every question could cause the same message.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -145,7 +145,7 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands, and waits for them. After this, only commands with `isOwed` start.
+  /// Ends the running commands, and waits for them. Afterwards, only commands with `isOwed` start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }
@@ -166,7 +166,7 @@ actor CommandRunner {
 }
 
 extension ChildProcess {
-  /// Sends SIGTERM to the child's group, and SIGKILL a second later.
+  /// Sends SIGTERM to the child's process group, and SIGKILL a second later.
   fileprivate func terminate() {
     send(signal: Signals.terminate)
     Task {

@@ -2,15 +2,15 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// At most `total` commands run. A user's limit is what other users leave of `total`, divided by one more than the
-/// number of users who run commands, but at least 1. Privileged users have no limit of their own. Users with waiting
-/// questions take turns.
+/// At most `total` commands run. Privileged users share only this limit. Every other user may run at most
+/// max(1, free / (users + 1)) commands. `free` is `total` minus other users' running commands, and `users`
+/// counts the users with running commands, including this user. Users with waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
   enum Decision: Equatable, Sendable {
     case start
-    /// The question waits until `end` returns its ticket, or `leave` removes it.
+    /// The question waits until `end` returns its ticket, or until `leave` removes the question.
     case wait
     case refuse(waiting: Int)
     case refuseLong
@@ -30,8 +30,8 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// The limit of userInfo for each user, in bytes. It covers running commands and waiting questions. A single question
-  /// may exceed it.
+  /// The most bytes of userInfo that one user's running and waiting questions may have together. If a user
+  /// has no other question, a question may have more.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]
@@ -46,7 +46,7 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// - Parameter isOwed: true if the command may wait, but is never refused.
+  /// - Parameter isOwed: true for a command that is never refused, although it may have to wait.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
@@ -81,7 +81,7 @@ struct CommandTurns: Sendable {
     return started
   }
 
-  /// Removes a waiting question. A started question is not affected.
+  /// Removes a waiting question. Does nothing if the question has started.
   mutating func leave(_ ticket: Ticket, of uid: UInt32) {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return

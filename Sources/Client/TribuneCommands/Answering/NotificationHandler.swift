@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one at a time. Further notifications wait in the observation, or else on the
-/// bus.
+/// Runs a command for each notification, one command at a time. Meanwhile, later notifications wait in the
+/// observation, and on the bus if the observation is full.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
@@ -19,7 +19,7 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command for a notification, and acknowledges it if its poster waits. Returns false for a gap.
+  /// Runs the command, and reports its result if the poster waits for it. Returns false for a gap.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

@@ -2,15 +2,15 @@
 
 import Tribune
 
-/// A queue of questions that a person at a terminal answers one by one. It does no I/O.
+/// The questions that a person at a terminal answers one by one. This type does no I/O.
 ///
-/// Each typed line answers the first question. When that question leaves the queue, the text typed for it is discarded,
-/// and so never answers the next question. Users take turns, one question each.
+/// Each typed line answers the first question. If another question becomes the first, earlier input is
+/// discarded, because it was not typed for that question. The asking users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// A ticket is never used again.
+    /// Identifies the entry. A ticket is never used again.
     var ticket: Ticket
     var user: UInt32
     /// Complete lines, each with a line feed.
@@ -19,12 +19,12 @@ struct QuestionQueue: Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// Show a text, which ends in a line feed.
+    /// Show this text, which ends in a line feed.
     case show(String)
     case prompt
-    /// Discard input that was typed before the next question is shown.
+    /// Discard the typed input, because the next question is not shown yet.
     case discardTyped
-    /// Replace the prompt and the text typed after it. Discard typed input that was not read yet.
+    /// Discard the typed input, and replace the prompt and the typed line by this text.
     case takeBack(String)
     case answer(Ticket, Answer)
   }
@@ -43,11 +43,11 @@ struct QuestionQueue: Sendable {
 
     """
 
-  /// How long a person takes to see that another question has replaced the one that they are answering.
+  /// How long a person takes to notice that another question has replaced the first one.
   private static let reading = Duration.milliseconds(500)
 
   private var queue: [(entry: Entry, round: Int)] = []
-  /// An answer before this time may be meant for an earlier question.
+  /// Answers before this time are refused, because they may be meant for an earlier question.
   private var readableAt = Duration.zero
   private var hasEnded = false
 

@@ -3,10 +3,10 @@
 import Tribune
 import TribuneSystem
 
-/// Asks the person at the terminal, through a `QuestionQueue`.
+/// A delegate whose answers a person types at the terminal. A `QuestionQueue` orders the questions.
 actor TerminalDelegate: Delegate {
   static let timeout = Duration.seconds(60)
-  /// In bytes.
+  /// The most bytes of a typed line that are read.
   private static let lineLength = 8_192
   private static let userInfoLength = 2_000
 
@@ -45,7 +45,7 @@ actor TerminalDelegate: Delegate {
     }
     timer.cancel()
     if let answer { return answer }
-    // Only the bus decides that the time is over, because another process may have deferred the answer.
+    // Another process may have deferred this answer, so only the bus knows whether the time is over.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("no answer within \(question.timeout.formatted)")
   }
@@ -77,7 +77,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// True if answers must be printed. In a table on a terminal, the typed text already shows them.
+  /// True if the log shows answers. For a table on a terminal, it does not: the typed text shows them.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -98,7 +98,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: true if the caller must discard the remaining lines.
+  /// - Returns: true if the caller must discard the later lines of the same read.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

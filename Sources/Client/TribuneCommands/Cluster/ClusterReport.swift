@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The hosts' reports about themselves, from this host's tribune-nats.
+/// The reports of the cluster's hosts about themselves, which this host's tribune-nats collects.
 struct ClusterReport {
   typealias Row = (host: String, node: JSONNode)
 
@@ -26,8 +26,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: may include several of one host. If a configured pattern such as `cluster.**` also matches,
-  ///   its delegate for the host abstains.
+  /// - Parameter outcomes: may include several outcomes of one host. If a configured pattern such as
+  ///   `cluster.**` also matches the report's name, the pattern's delegate for the host abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
@@ -72,7 +72,7 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// True for a gateway's delegates. Other delegates can match the name of a report.
+  /// True for a delegate of tribune-nats. Delegates of other programs may also respond to a report's name.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }

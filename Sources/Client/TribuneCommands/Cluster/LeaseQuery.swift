@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: an error with the status `noVerdict`. tribune-nats may still have carried out the request.
+  /// - Throws: an error with the status `noVerdict`. tribune-nats may have carried out the request anyway.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -53,10 +53,10 @@ struct LeaseQuery: Sendable {
   }
 }
 
-/// The reply to a request. docs/PROTOCOL.md has its fields.
+/// The reply of tribune-nats to a request. docs/PROTOCOL.md lists its fields.
 enum LeaseReply: Equatable, Sendable {
   case acquired(again: Bool)
-  /// Another host has the lease, or another command on this host.
+  /// Another host has the lease, or another command on this host has it.
   case busy([ListedOwner])
   case released
   case broken(ListedOwner)
@@ -79,7 +79,7 @@ enum LeaseReply: Equatable, Sendable {
 
 struct ListedOwner: Equatable, Sendable {
   var host: String
-  /// Nil for a client of FleetLock.
+  /// True if tribune-nats currently sees the host; nil if the owner is a client of FleetLock.
   var isPresent: Bool?
   /// Seconds since 1970, by the owner's clock.
   var since: Int
@@ -109,7 +109,7 @@ struct ListedOwner: Equatable, Sendable {
     return overflow ? .max : microseconds
   }
 
-  /// Such as `10:02:11`, with the date unless it is today.
+  /// Since when the owner has the lease, such as `10:02:11`. If that is not today, the date comes first.
   var sinceText: String {
     let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
     guard let time = LocalTime(microsecondsSince1970: microseconds) else {
@@ -118,7 +118,7 @@ struct ListedOwner: Equatable, Sendable {
     return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
   }
 
-  /// Such as `db1 has it since 10:02:11, for backup (pid 42, backup.service)`.
+  /// Example: `db1 has it since 10:02:11, for backup (pid 42, backup.service)`.
   var line: String {
     let process = [pid > 0 ? "pid \(pid)" : "", unit.terminalSafe].filter { !$0.isEmpty }
     let whom = label.isEmpty ? "" : ", for \(label.terminalSafe)"

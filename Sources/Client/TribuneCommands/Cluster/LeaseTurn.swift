@@ -12,15 +12,15 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// The pause before this program asks again, because it may have missed the announcement of a change.
+  /// The longest pause between requests, because this process may miss the announcement of a change.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
-  /// Identifies this acquisition in repeated requests.
+  /// The id of this acquisition, which all its requests contain.
   let id: String
   private let lease: String
   private let query: LeaseQuery
-  /// How long to wait for the lease; nil for ever.
+  /// How long to wait for the lease; nil without a limit.
   private let span: Duration?
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {

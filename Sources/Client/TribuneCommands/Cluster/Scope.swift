@@ -3,7 +3,7 @@
 import Tribune
 import TribuneWire
 
-/// The hosts that a question is for. This host's tribune-nats asks them.
+/// The hosts whose delegates a question concerns. This host's tribune-nats asks these delegates.
 enum Scope: String, Sendable, CaseIterable {
   case host
   case cluster
@@ -14,12 +14,12 @@ enum Scope: String, Sendable, CaseIterable {
 }
 
 extension Tribune.Outcome {
-  /// True for a delegate of tribune-nats, which has one for each host.
+  /// True for a delegate of tribune-nats, which attaches one delegate for each host.
   var isOfTribuneNATS: Bool { process == "tribune-nats" }
 }
 
 extension Invocation {
-  /// The value of `--scope=`; nil if the configuration decides.
+  /// The value of `--scope=`; nil without this option. Then the configuration decides which hosts are asked.
   func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }
 
   func scope(of name: String) throws(CommandError) -> Scope? {

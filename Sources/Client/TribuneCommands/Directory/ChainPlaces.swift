@@ -32,7 +32,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Returns nil, without a change, if the neighbours leave no free value.
+  /// Inserts a key. Returns nil, and changes nothing, if the neighbours leave no free value.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

@@ -3,9 +3,9 @@
 import TribuneSystem
 import TribuneWire
 
-/// An executable in `DIR/NAME/`, which is a delegate that responds to NAME. In the chain, files are in the byte order
-/// of their names, whatever their folder. An empty name represents a folder whose files are unknown; its delegate
-/// fails.
+/// An executable `DIR/NAME/FILE`, which becomes a delegate that responds to NAME. In the chain, the files of
+/// all folders are in the byte order of FILE. If a folder's files are unknown, a value with an empty `name`
+/// stands for them, and its delegate fails.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -24,7 +24,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 
   var description: String { "\(pattern)/\(String(decoding: name, as: UTF8.self))".terminalSafe }
 
-  /// The patterns with several files, or that overlap another file's pattern.
+  /// The patterns that have several files, or that overlap the pattern of another file.
   static func sharedPatterns(of files: Set<DelegateFile>) -> [String] {
     let counts = files.reduce(into: [:]) { $0[$1.pattern, default: 0] += 1 }
     let patterns = counts.keys.sorted().compactMap(pattern)
@@ -51,7 +51,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems by path, which may disappear once all files are complete.
+  /// Problems by path. They may disappear once all files are complete.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
@@ -64,7 +64,7 @@ struct DelegateFolderContents: Equatable, Sendable {
 extension DelegateFolderContents {
   /// - Parameters:
   ///   - watch: called before a folder is read.
-  ///   - follow: called before a path with symbolic links is examined.
+  ///   - follow: called before a path that may have symbolic links is examined.
   static func read(
     _ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void, follow: (_ path: [UInt8]) -> Void
   ) -> DelegateFolderContents {
@@ -88,7 +88,7 @@ extension DelegateFolderContents {
         var problem = "\(shown(path)) is ignored: \(error.message)"
         if let meant = ActionNames.question(meantBy: text), DelegateFile.pattern(meant) != nil {
           let names = kind == nil ? [] : contents.names(in: path, watch: watch)
-          // Unknown files could veto, too.
+          // The folder may have files that this process cannot see. They could veto, too.
           if kind == nil || contents.unseen.last == path
             || names.contains(where: { !DelegateFile.isIgnored($0) })
           {
@@ -164,7 +164,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // If a file is added during the read, it is either found or reported as a change.
+      // The watch begins first. So a file that is added during the read is found, or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)
@@ -182,7 +182,7 @@ extension DelegateFolderContents {
     do throws(Errno) {
       return try Folder.names(in: folder)
     } catch  where error == .noSuchFile {
-      // It has gone meanwhile; the watch of its parent reports that.
+      // The folder has gone meanwhile. The watch of its parent reports this.
       return []
     } catch {
       unseen.append(folder)

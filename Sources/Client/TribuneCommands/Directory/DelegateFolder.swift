@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Attaches each executable of a folder as a delegate, and follows changes of the folder.
 ///
-/// After each change, this type reads the whole folder again, because changes may arrive faster than it could handle
-/// them.
+/// After each change, this type reads the whole folder again, because single changes may arrive faster than
+/// this type could handle them.
 actor DelegateFolder {
   struct Terms: Sendable {
     var object: String
@@ -31,7 +31,7 @@ actor DelegateFolder {
 
   private enum Look {
     case change
-    /// Nothing has changed for a while.
+    /// The folder has not changed for a second.
     case rest
   }
 
@@ -51,27 +51,26 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
-  /// Holds for files that the bus refuses as delegates. Without a veto, questions would pass as if the file did not
-  /// exist.
+  /// Holds for files that the bus refuses as delegates. Without these holds, questions would pass as if the
+  /// files did not exist.
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
-  /// The files that the bus refuses, as delegates and as holds, and whose questions no gate vetoes.
+  /// The number of files that veto nothing: the bus refused their delegates and holds, and no gate vetoes.
   private var refusedCount = 0
-  /// True if the bus refuses all files, as delegates and as holds.
+  /// True if the bus refused the delegates and the holds of all files.
   private var isRefused = false
-  /// Delegates that veto while not all files are attached, by pattern. A missing file might have vetoed.
+  /// Delegates that veto until all files of their pattern are attached, because a missing file might veto.
   private var gates: [String: (delegate: IncompleteFolder, attachment: Attachment)] = [:]
   private var attachedCount = 0
   private let losses = Mutex<[Loss]>([])
-  /// Tries refused files again.
   private var retry: Task<Void, Never>?
   private var retryPause = DelegateFolder.retryPauseMin
-  /// The paths of detached files. A detached file that is no longer executable is not reported.
+  /// The paths of detached files. This type does not report that such a file is no longer executable.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
-  /// Waits until the folder's files are probably complete.
+  /// Waits a second. If the folder does not change meanwhile, its files are probably complete.
   private var rest: Task<Void, Never>?
 
   private static let retryPauseMin = Duration.seconds(1)
@@ -159,7 +158,7 @@ actor DelegateFolder {
     detached.formIntersection(contents.unfinished.keys)
     // A file that cannot be examined may still veto, so its delegate stays.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
-    // The old name of a renamed file stays attached until the new one is, so its veto is never missing.
+    // Files that are gone are detached last. So a renamed file is always attached, under at least one name.
     let gone = members.keys.filter { !files.contains($0) }.sorted()
     await closeGates(for: files.filter(isComing))
     let wrong = await attach(files, isFirst: isFirst)
@@ -191,7 +190,7 @@ actor DelegateFolder {
     }
   }
 
-  /// Tries refused files again after a pause. The bus does not announce when it would accept them.
+  /// Schedules another attempt to attach refused files. The bus does not announce when it would accept them.
   private func retryLater(unless isDone: Bool) {
     retry?.cancel()
     guard !isDone else {
@@ -235,14 +234,14 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // If the folder is missing, another watch reports its creation. A folder without read permission stays unwatched.
+      // Another watch reports the creation of a missing folder. An unreadable folder stays unwatched.
       return nil
     }
   }
 
   // MARK: Vetoing for refused files
 
-  /// - Parameter veto: the file's hold over this connection, if it has one.
+  /// - Parameter veto: the hold for the file over this connection; nil without one.
   private func refuse(
     _ file: DelegateFile, _ error: TribuneError, over connection: Connection, veto: Tribune.Hold? = nil
   ) async -> (report: String, veto: Tribune.Hold?) {
@@ -313,7 +312,7 @@ actor DelegateFolder {
 
   // MARK: Attaching
 
-  /// Attaches gates before the first file, because a unit's first delegate already satisfies `RequireDelegate=`.
+  /// Gates come before the first file. Otherwise, this file alone would satisfy `RequireDelegate=unit:`.
   private func closeGates(for files: Set<DelegateFile>) async {
     for pattern in DelegateFile.sharedPatterns(of: files) where gates[pattern] == nil {
       let gate = IncompleteFolder(root)
@@ -323,7 +322,7 @@ actor DelegateFolder {
           order: .min, over: connection, onRefusal: { _ in })
         gates[pattern] = (gate, attachment)
       } catch {
-        // The bus will also refuse the files of this pattern. Those refusals are reported.
+        // The bus will also refuse the files of this pattern, and the caller reports the files' refusals.
         continue
       }
     }
@@ -337,7 +336,7 @@ actor DelegateFolder {
     }
   }
 
-  /// True for a new file, and for one that came back while its delegate was still answering.
+  /// True for a new file, and for a file that came back before its retired delegate was detached.
   private func isComing(_ file: DelegateFile) -> Bool { members[file]?.delegate.isRetired != false }
 
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
@@ -350,7 +349,7 @@ actor DelegateFolder {
     var tried: Set<DelegateFile> = []
     while let file = coming.first(where: { members[$0] == nil && !tried.contains($0) }) {
       tried.insert(file)
-      // A retired file can have lost its place while another file was being attached.
+      // While another file was being attached, this file may have lost its place.
       if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
@@ -364,7 +363,8 @@ actor DelegateFolder {
         wrong.append(refused.report)
       }
     }
-    // Last, and without a suspension: a delegate that came back could approve an open question before the others do.
+    // Returned delegates are revived last, and all without an `await` in between. Otherwise, one of them
+    // could approve an open question before the others can veto.
     for file in coming {
       guard let member = members[file], member.delegate.isRetired else { continue }
       member.delegate.revive()
@@ -404,9 +404,9 @@ actor DelegateFolder {
     }
   }
 
-  /// Gives all files new places when two neighbours leave no free value. This needs a new connection: on the same one,
-  /// the bus refuses a delegate that differs from another only in its order. The old delegates stay until the new ones
-  /// are attached. So every question finds a delegate.
+  /// Gives all files new places if two neighbours leave no free value. This needs a new connection: the bus
+  /// refuses a second delegate of one connection that differs only in its order. The old delegates stay until
+  /// the new ones are attached, so every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -439,7 +439,7 @@ actor DelegateFolder {
     follow(connection)
     members = new
     vetoes = held
-    // These end with the old connection.
+    // The old gates end with the old connection.
     gates = [:]
     await closeGates(for: files.filter { members[$0] == nil })
     for file in held.keys { places.remove(file) }
@@ -457,7 +457,8 @@ actor DelegateFolder {
     return wrong
   }
 
-  /// Ends the open queries, and waits until the delegates have handled these endings.
+  /// Closes the connections, which ends the open queries. Then waits until the delegates have learned of
+  /// that.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }
@@ -477,7 +478,7 @@ actor DelegateFolder {
   }
 }
 
-/// Vetoes until all files of a folder are attached.
+/// A gate: it vetoes until all files of its pattern are attached.
 private final class IncompleteFolder: Delegate {
   private let root: [UInt8]
 

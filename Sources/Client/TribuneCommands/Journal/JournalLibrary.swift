@@ -4,9 +4,9 @@ import TribuneSystem
 
 /// The part of libsystemd that reads the journal, loaded on demand and never unloaded.
 ///
-/// Linking the library would add 0.4 ms to each start of tribunectl, a quarter of the start time, which matters where
-/// units run `ask` in ExecCondition=. The declarations follow <systemd/sd-journal.h>. The library's name ends in its
-/// ABI number, which has not changed since 2013.
+/// Linking the library would add 0.4 ms to each start of tribunectl, a quarter of the start time. Units that
+/// run `ask` in ExecCondition= would notice that. The declarations follow <systemd/sd-journal.h>. The
+/// library's name ends in its ABI number, which has not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
   typealias Enumeration =

@@ -3,16 +3,16 @@
 import TribuneSystem
 
 @safe struct JournalReader: ~Copyable {
-  /// Each folder has one subfolder per machine.
+  /// In each of these folders, each machine has a subfolder.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
-  /// SD_JOURNAL_LOCAL_ONLY omits entries from other hosts, which do not concern this bus.
+  /// SD_JOURNAL_LOCAL_ONLY: omits entries from other hosts, which do not concern this bus.
   private static let localOnly: CInt = 1
 
   struct Entry: Equatable, Sendable {
     /// Microseconds since 1970, UTC.
     var time: UInt64
     var fields: [String: [String]]
-    /// True if the bus itself returned the entry. False if it is from the journal, which any process can write.
+    /// False for an entry from the journal, which any process can write. True if the bus returned the entry.
     var isOfBus = false
 
     subscript(field: String) -> String? { fields[field]?.first }
@@ -23,7 +23,7 @@ import TribuneSystem
   let forbidden: [String]
 
   /// - Parameter directory: nil for this host's journal.
-  /// - Throws: an error if no journal is readable. Its message says why.
+  /// - Throws: an error with the reason if no journal is readable.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
     let machines = (directory.map { [$0] } ?? Self.systemFolders).flatMap(Self.contents)
@@ -50,7 +50,7 @@ import TribuneSystem
       throw .failure("the journal of \(place.terminalSafe) cannot be opened: \(Errno(rawValue: -result))")
     }
     var size: UInt64 = 0
-    // libsystemd does not report files that it could not open. If it opened none, the size is 0.
+    // libsystemd does not report files that it could not open. If it opened no file, the size is 0.
     if unsafe library.usage(handle, &size) >= 0, size > 0 { return unsafe handle }
     unsafe library.close(handle)
     if let first = forbidden.first {
@@ -65,7 +65,7 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Several values of one field are alternatives; all fields must match.
+  /// Restricts the entries: each must match all given fields, and one of the values given for each field.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))
@@ -85,7 +85,7 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
-  /// Waits for new entries. The first call returns at once, because entries may have arrived before it.
+  /// Waits for new entries. The first call returns at once, because entries may have arrived before the call.
   func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
 
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
@@ -98,7 +98,7 @@ import TribuneSystem
   private func entry() throws(CommandError) -> Entry {
     var entry = Entry(time: 0, fields: [:])
     try check(unsafe library.time(handle, &entry.time))
-    // libsystemd cuts values beyond this length. The bus writes only shorter ones.
+    // libsystemd cuts values beyond this length. The bus writes only shorter values.
     try check(unsafe library.setThreshold(handle, 1 << 20))
     unsafe library.restartFields(handle)
     while let field = try unsafe piece(library.nextField) {

@@ -4,8 +4,8 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A verdict from the journal; docs/CONCEPTS.md lists its fields. Any process can write such an entry, so every
-/// field is checked.
+/// A verdict from the journal. docs/CONCEPTS.md lists the fields of its entry. Because any process can write
+/// such an entry, this type checks every field.
 struct LoggedVerdict: Sendable {
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
 
@@ -21,7 +21,7 @@ struct LoggedVerdict: Sendable {
   var isAllowed: Bool { verdict == "allowed" }
   var isVetoed: Bool { verdict == "vetoed" }
   var isOverridden: Bool { entry["TRIBUNE_OVERRIDE"] != nil }
-  /// In microseconds.
+  /// The time from the question to the verdict, in microseconds.
   var elapsed: UInt64? { entry["TRIBUNE_ELAPSED_USEC"].flatMap { UInt64($0) } }
 
   var vetoers: [LoggedVetoer] {
@@ -100,8 +100,8 @@ struct LoggedVerdict: Sendable {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// The user that wrote the entry. Nil for the system's bus, for root and for this process's user; others can write
-  /// arbitrary entries.
+  /// The user that wrote the entry. Nil if the writer is the system's bus, root or this process's user.
+  /// Entries of other users may be false.
   var otherWriter: String? {
     if entry.isOfBus || entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }

@@ -5,17 +5,17 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// The vetoer's units, verified by systemd: `SYSTEM` or `SYSTEM/USER`.
+  /// The vetoer's units, which systemd has verified: `SYSTEM` or `SYSTEM/USER`.
   case unit(String)
-  /// The label, or else the process's name, of a vetoer without a unit. It is unverified.
+  /// A vetoer without a unit: its label, or else its process's name. Both are unverified.
   case label(String)
 
-  /// How many bytes of a text are kept. Units and labels are shorter, but any process can write to the journal.
+  /// The most bytes of a text that are kept. Any process can write longer units and labels to the journal.
   private static let lengthMax = 600
 
   /// - Parameters:
-  ///   - outcome: an element of TRIBUNE_OUTCOMES=, which does not show whether a failure vetoes.
-  ///   - vetoers: all values of TRIBUNE_VETOED_BY=.
+  ///   - outcome: an element of TRIBUNE_OUTCOMES=. It does not show whether a failure counts as a veto.
+  ///   - vetoers: all values of TRIBUNE_VETOED_BY=. They include failures that count as vetoes.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
     let who = [text("label"), text("process")].first { !$0.isEmpty }

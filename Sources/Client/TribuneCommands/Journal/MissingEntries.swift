@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts entries of the bus that are missing in the journal. The bus dropped them, or journald did at its rate limit.
+/// Counts entries of the bus that the journal lacks: the bus dropped them, or journald did at its rate limit.
 enum MissingEntries {
   private static let unit = "tribuned.service"
   private static let droppedByBus = "baa7334ff1734bbc8d8f82147d4ab446"
-  /// SD_MESSAGE_JOURNAL_DROPPED. Its entry has the field N_DROPPED= and fields OBJECT_...= about the service.
+  /// SD_MESSAGE_JOURNAL_DROPPED. Such an entry has N_DROPPED=, and fields OBJECT_...= about the service.
   private static let droppedByJournald = "a596d6fe7bfa4990828e72309e95d61e"
 
-  /// The number of entries in these times that the journal records as missing.
+  /// The number of entries that the journal records as missing in these times.
   static func count(in times: ClosedRange<UInt64>, of directory: String?) throws(CommandError) -> UInt64 {
     let journal = try JournalReader(directory: directory)
     for id in [droppedByBus, droppedByJournald] { try journal.match("MESSAGE_ID", id) }

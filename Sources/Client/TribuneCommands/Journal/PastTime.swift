@@ -8,7 +8,7 @@ enum PastTime {
   /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today`, `yesterday`, a time of today (`23:10`, `23:10:05`), a
   /// date (`2026-11-20`), or a date and a time.
   ///
-  /// - Parameter now: in microseconds since 1970, like the result.
+  /// - Parameter now: the present time in microseconds since 1970, like the result.
   static func parse(_ text: String, of option: String, now: UInt64) throws(CommandError) -> UInt64 {
     let words = text.split(separator: " ")
     switch words.first {

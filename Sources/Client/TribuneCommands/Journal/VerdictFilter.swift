@@ -35,7 +35,7 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Restricts the reader as far as the journal's index allows.
+  /// Restricts the reader to matching entries, as far as the journal has an index for that.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }

@@ -4,15 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Verdicts, counted by name. Memory is bounded, because any process can write to the journal under any name.
+/// Verdicts, counted by name. Memory is bounded, because any process can write names to the journal.
 struct VerdictSummary {
-  /// The limit of names, for the bus and for other writers separately. Further names share one row.
+  /// The most names with a row of their own, for the bus and for other writers separately.
   static let namesMax = 512
 
   private struct Key: Hashable {
     var name: String?
-    /// The other user that wrote the entry (`LoggedVerdict.otherWriter`). Such entries must not distort the bus's
-    /// figures.
+    /// Set for entries of other users (`otherWriter`), which must not distort the bus's figures.
     var writer: String?
 
     var ofOthers: Key { Key(writer: writer == nil ? nil : "other users") }
@@ -96,7 +95,7 @@ struct VerdictCounts {
   private(set) var otherVetoes = 0
   private var waits = Durations()
 
-  /// Counts a vetoer once for each verdict, however many of its delegates and holds vetoed.
+  /// Counts each vetoer of the verdict once, even if several of its delegates and holds vetoed.
   mutating func add(_ verdict: LoggedVerdict) {
     asked += 1
     if verdict.isAllowed { allowed += 1 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parts of tribunectl(1) and shell completions, generated from the option table at build time.
+/// Generates parts of tribunectl(1), and the shell completions, from the option table.
 package enum Manual {
   package static var verbs: [String] { CommandTable.verbs.flatMap(text(of:)) }
 

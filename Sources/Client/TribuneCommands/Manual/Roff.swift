@@ -48,7 +48,7 @@ package enum Roff {
     }
   }
 
-  /// roff interprets a line that begins with a dot or an apostrophe as a request.
+  /// Protects a line that begins with a dot or an apostrophe, which roff would interpret as a request.
   private static func protectingStart(_ line: String) -> String {
     line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
   }

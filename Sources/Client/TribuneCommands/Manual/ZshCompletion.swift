@@ -105,7 +105,7 @@ struct ZshCompletion {
     }
   }
 
-  /// Escapes brackets and colons, which would end a part of the specification.
+  /// Escapes brackets and colons, which would otherwise end a part of the specification.
   private static func escaped(_ text: String) -> String {
     text.reduce(into: "") { escaped, character in
       if "\\[]:".contains(character) { escaped += "\\" }

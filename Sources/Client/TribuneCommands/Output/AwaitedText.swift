@@ -9,7 +9,7 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Observers beyond this number are only counted, because every user can have many.
+  /// The text only counts observers beyond this number, because every user can have many observers.
   private static let printedMax = 100
 
   func missingLines(of name: String, object: String) -> [String] {
@@ -29,7 +29,7 @@ extension AwaitedReply.Missing {
       ])
   }
 
-  /// Such as `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
+  /// Example: `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
   fileprivate var line: String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", units.description].filter { !$0.isEmpty }
@@ -42,7 +42,7 @@ extension AwaitedReply.Missing {
 extension String {
   private static let printedReasonLength = 256
 
-  /// The reason, shortened, because every user can cause many long reasons.
+  /// The reason, shortened if it is long, because every user can cause many long reasons.
   var printed: String {
     utf8.count > Self.printedReasonLength ? prefix(utf8Length: Self.printedReasonLength) + "…" : self
   }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Lines for standard output. Lines wait while more lines are about to follow, and are then written together.
+/// Collects lines for standard output while more lines are about to follow, and writes them together.
 final class LineBatch: Sendable {
   private static let byteCountMax = 65_536
 

@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// Limits the printed lines of each user in a period.
+/// Limits each user to 20 printed lines in a period.
 struct LineLimits {
   private static let linesMax = 20
 

@@ -49,7 +49,7 @@ struct NotificationFormat: Sendable {
         + known.map { "{\($0)}" }.joined(separator: ", ") + " and, for a member of JSON, {userInfo.KEY}")
   }
 
-  /// Returns the line without a line feed. Texts from the poster are escaped.
+  /// Returns the line without a line feed. Control characters in the poster's texts are escaped.
   ///
   /// - Parameter time: the time of arrival, in microseconds since 1970.
   func line(of notification: Notification, at time: UInt64) -> String {

@@ -14,7 +14,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 extension UserInfo {
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
-    // JSON over several lines becomes compact, because its line feeds would be shown as `\n`.
+    // JSON with several lines becomes compact, because its line feeds would be shown as `\n`.
     if text.utf8.contains(UInt8(ascii: "\n")), case .text(let json) = jsonMember.value { return json.compact }
     return text.terminalSafe
   }
@@ -29,7 +29,7 @@ extension UserInfo {
 
   var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
 
-  /// If the userInfo is not JSON, the name gets the suffix `Base64`.
+  /// If the userInfo is not JSON, the value is its Base64, and the member's name ends in `Base64`.
   func jsonMember(named name: String) -> (name: String, value: JSONValue) {
     if isEmpty { return (name, .null) }
     do {
@@ -49,7 +49,7 @@ extension Poster {
       ] + units.members)
   }
 
-  /// Such as `backup.sh[4242]`, as in a system log.
+  /// Example: `backup.sh[4242]`, as in a system log.
   fileprivate var name: String { process.terminalSafe + (pid.map { "[\($0)]" } ?? "") }
 }
 
@@ -78,8 +78,8 @@ extension Notification {
     if isRetained { body("retained", .bool(true)) }
   }
 
-  /// `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained notification is marked,
-  /// because it was posted earlier.
+  /// The line `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained
+  /// notification is marked, because it was posted earlier.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -91,8 +91,8 @@ extension Notification {
   }
 }
 
-/// Writes notifications as `Notification.json` does. For consecutive ones of one poster and name, encodes the common
-/// members only once.
+/// Writes the same JSON as `Notification.json`. If consecutive notifications have the same poster, name and
+/// object, this type encodes their common members only once.
 struct NotificationLines {
   private var last: Notification?
   private var head: [UInt8] = []
@@ -147,7 +147,7 @@ extension Context {
     try write(bytes: line)
   }
 
-  /// Appends a line, except for a gap that `reportGap` reports on standard error.
+  /// Appends the line of a delivery, unless `reportGap` reports it on standard error.
   func append(_ delivery: Delivery, of thing: String = "notification", to output: inout [UInt8]) {
     if reportGap(delivery, of: thing) { return }
     switch delivery {
@@ -158,8 +158,7 @@ extension Context {
     }
   }
 
-  /// With a template, reports a gap on standard error, because a template has no place for it. Returns true after a
-  /// report.
+  /// Reports a gap on standard error, and returns true, if the output is a template without a place for it.
   func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {

@@ -6,9 +6,9 @@ import TribuneWire
 /// The objects as a tree, split at each `/` of their names, like `busctl tree`.
 struct ObjectTree: Sendable {
   private struct Node: Sendable {
-    /// The object's name up to this node; nil for the root.
+    /// The name up to this node; nil for the root.
     var name: String?
-    /// The object; nil if this node's name is only a prefix of others.
+    /// The object with exactly this name; nil if the name is only a prefix of other names.
     var info: ObjectInfo?
     var children: [Node] = []
 

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes in order on a separate thread, because the output's reader may stop reading.
+/// Writes output in order on a separate thread, so callers never wait for a reader that has stopped.
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
     var byteCount = 0
   }
 
-  /// How many bytes may wait. A single part may be longer.
+  /// The most bytes that may wait. If no bytes wait, a longer part may wait alone.
   private static let byteCountMax = 1 << 20
 
   private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class OutputThread: Sendable {
     try Thread.start { [self] in run(write) }
   }
 
-  /// Returns false if too many bytes are waiting.
+  /// Returns false, and drops the bytes, if too many bytes are waiting.
   func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
       guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One block of a pcapng file (draft-ietf-opsawg-pcapng), little endian: type, length, body padded to four bytes,
-/// length.
+/// One block of a pcapng file (draft-ietf-opsawg-pcapng): its type, its length, a body that is padded to four
+/// bytes, and its length again. All numbers are little endian.
 struct PcapngBlock: Sendable {
-  /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
+  /// LINKTYPE_USER0: the format does not define the content of such a packet.
   static let linkType: UInt16 = 147
-  /// In bytes. Wireshark reports a file with a longer packet as broken.
+  /// The longest packet in bytes. Wireshark reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -30,7 +30,7 @@ struct PcapngBlock: Sendable {
     }
   }
 
-  /// Describes an interface whose times are in microseconds.
+  /// The block of an interface. The times of its packets are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)

@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// A table whose columns are as wide as their widest cells, or narrower if the terminal is.
+/// A table for people. A column is as wide as its widest cell, or narrower if the terminal lacks space.
 struct Table: Sendable {
   struct Column: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// If space is short, columns with the highest rank are dropped first.
+    /// If the terminal lacks space, columns with the highest rank are dropped first.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -17,7 +17,7 @@ struct Table: Sendable {
 
     static func text(_ title: String, rank: Int = 0) -> Column { Column(title: title, rank: rank) }
 
-    /// Numbers are never cut.
+    /// The least width to which the column may be cut. Numbers are never cut.
     fileprivate func leastWidth(of width: Int) -> Int {
       isNumeric ? width : min(width, max(title.columnCount, Self.cutWidth))
     }
@@ -37,7 +37,7 @@ struct Table: Sendable {
 
   init(_ columns: [Column]) { self.columns = columns }
 
-  /// Escapes the texts; an empty one is shown as `-`.
+  /// Appends a row. Control characters in texts are escaped, and an empty text becomes `-`.
   ///
   /// - Parameter styles: keyed by column title. These styles override the columns' own.
   mutating func append(_ texts: [String], styles: [String: Style] = [:]) {
@@ -89,7 +89,7 @@ struct Table: Sendable {
         + "; there are \(titles.joined(separator: ", "))")
   }
 
-  /// Sorts numbers and spans by size, before texts.
+  /// A cell as a sort key. Numbers and time spans are sorted by size, and precede texts.
   private enum SortKey: Comparable {
     case number(Double)
     case text(String)
@@ -114,8 +114,8 @@ struct Table: Sendable {
     }
   }
 
-  /// - Parameter limit: the width of the terminal. In a table that is too wide, texts are cut, and then columns dropped
-  ///   by rank.
+  /// - Parameter limit: the terminal's width. If the table is wider, texts are cut. If the table is then
+  ///   still too wide, columns are dropped by rank.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }

@@ -3,8 +3,8 @@
 import TribuneJSON
 import TribuneWire
 
-/// A text with placeholders for --format and --output, such as `{name} {userInfo.level}`. Double braces become single
-/// ones.
+/// The value of --format or --output: a text with placeholders, such as `{name} {userInfo.level}`. A doubled
+/// brace stands for one brace.
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)
@@ -74,7 +74,7 @@ extension JSONValue {
     }
   }
 
-  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML allows.
+  /// The value as block YAML, without a final line feed. YAML allows texts that are quoted as in JSON.
   var yaml: String { yamlLines.joined(separator: "\n") }
 
   private var yamlLines: [String] {

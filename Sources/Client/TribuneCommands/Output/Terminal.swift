@@ -7,7 +7,7 @@ import TribuneWire
 struct Terminal: Sendable {
   let isColoured: Bool
   let isTerminal: Bool
-  /// Nil if standard output is no terminal, or if its width is unknown.
+  /// The width of standard output; nil if it is no terminal, or if its width is unknown.
   let columns: Int?
   /// True if lines on standard error can be erased.
   let errorTakesControls: Bool
@@ -46,12 +46,12 @@ struct Terminal: Sendable {
 
   func prompt(_ text: String) {
     let bytes = Array(text.utf8)
-    // If too much output waits, the reader has stopped, and this text is dropped.
+    // If too much output waits because its reader has stopped, this text is dropped.
     if let errors { _ = errors.write(bytes) } else { StandardError.write(bytes) }
   }
 
-  /// A terminal that never waits for the reader of standard error: it must not delay a delegate's answer or a lost
-  /// hold's renewal.
+  /// A copy whose messages never wait for the reader of standard error. A slow reader must not delay a
+  /// delegate's answer, or the renewal of a lost hold.
   func unblocked() -> Terminal {
     var terminal = self
     do throws(Errno) {
@@ -87,8 +87,8 @@ extension String {
 }
 
 extension String {
-  /// An upper bound: a character that may be wide counts twice. A slightly short line does no harm, but a wrapped line
-  /// could not be erased.
+  /// An upper bound of the width: a character that may be wide counts twice. A slightly short line does no
+  /// harm, but a line that the terminal wraps could not be erased.
   var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 
   func cut(toColumns columns: Int) -> String {

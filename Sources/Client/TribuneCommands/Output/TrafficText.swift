@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 extension TrafficItem {
-  /// `time  :from → :to  kind  name  object  content  userInfo`.
+  /// The line `time  :from → :to  kind  name  object  content  userInfo`.
   func line(in context: Context) -> String {
     let parts = [
       context.styled(timeOfDay(microsecondsSince1970: time), .faint),

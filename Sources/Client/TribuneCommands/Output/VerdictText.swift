@@ -34,12 +34,12 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// Names the default that vetoed: the asker's, or else the bus's.
+  /// Names the default that vetoed, which is the asker's or else the bus's.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if only delegates and other hosts object. Their vetoes may end without an announcement.
+  /// True if only delegates and other hosts veto. The end of such a veto may not be announced.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -47,7 +47,7 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfTribuneNATS }
   }
 
-  /// The failures, unless something else vetoes. At least one of them is the veto; the bus does not report which.
+  /// The failures, if nothing else vetoes. At least one of them is the veto; the bus does not report which.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -68,7 +68,7 @@ extension Outcome {
 
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
-  /// False for a missing required delegate, which has no id: its absence is a veto.
+  /// True for a delegate's failure. False for a missing required delegate (id 0), whose absence is a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
 
   private var style: Style {
@@ -80,7 +80,7 @@ extension Outcome {
     }
   }
 
-  /// Such as `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
+  /// Example: `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
   func line(isVetoingFailure: Bool, in context: Context) -> String {
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
@@ -88,12 +88,12 @@ extension Outcome {
     return "\(context.styled(word, style)) \(participant)\(said)\(time)"
   }
 
-  /// Such as `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
+  /// Example: `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
   func plainLine(isVetoingFailure: Bool = false) -> String {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// Such as `held      backup (pid 42, uid 0), for 3min: a backup runs`. The reason is cut.
+  /// Example: `held      backup (pid 42, uid 0), for 3min: a backup runs`. A long reason is cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
@@ -112,7 +112,7 @@ extension Outcome {
   }
 }
 
-/// Such as `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has only its label.
+/// Example: `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing delegate has only a label.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

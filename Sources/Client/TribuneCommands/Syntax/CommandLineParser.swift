@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table of options.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option that takes one value may be
-/// given only once, because no value may be silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with one value may be
+/// given only once, because the parser must not ignore a value silently.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -60,12 +60,12 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// An option before the verb may belong to the verb, which is still unknown.
+  /// Finds an option. If the verb is still unknown, searches the options of all verbs.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command. If the verb has none, the remaining words are operands, even with a leading dash.
+  /// Takes the verb's command. If the verb takes none, the remaining words are operands, even after a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Refuses a value that looks like an option: otherwise, `--override --dry-run` would override.
+  /// Refuses a value that looks like an option. Otherwise, `--override --dry-run` would override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -137,7 +137,7 @@ struct CommandLineParser {
     return word
   }
 
-  /// Refuses `--wait 5`, because `post a.b --wait 5` would post the JSON 5.
+  /// Refuses a time span behind an option like `--wait`: `post a.b --wait 5` would post the JSON 5.
   private func refuseSpan(behind row: OptionSyntax) throws(UsageError) {
     guard position < arguments.count, let next = String(validating: arguments[position], as: UTF8.self) else {
       return
@@ -153,7 +153,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // The choices depend on the verb, which may still be unknown.
+    // `request()` checks choices, because they depend on the verb, which may still be unknown here.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
@@ -181,7 +181,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Refuses a command that begins with a dash, because it is an option that comes too late.
+  /// Takes the command. Refuses one that begins with a dash, because it is an option in the wrong place.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count

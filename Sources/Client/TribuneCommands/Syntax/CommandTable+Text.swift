@@ -2,10 +2,10 @@
 
 // The table of verbs and options. The parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, examples, paragraphs and options. Examples are lines that begin
-// with four spaces; they are kept as they are. Paragraphs may be wrapped anywhere. Two spaces end an option's argument:
-// capitals are a placeholder for any value, `a|b` is one of these words, `a,b` a list of them, and SPAN a time span.
-// `Option` has the ranges of numbers.
+// The text of a verb has its operands, summary, examples, paragraphs and options. Lines that begin with four
+// spaces are examples, and are kept as they are. Paragraphs may be wrapped anywhere. Two spaces end an
+// option's argument. In an argument, capitals stand for any value, and SPAN for a time span. `a|b` is one of
+// these words, and `a,b` a list of them. `Option` has the ranges of numbers.
 
 extension CommandTable {
   static let text = """

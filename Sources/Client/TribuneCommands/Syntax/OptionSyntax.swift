@@ -33,7 +33,7 @@ enum Option: String, Sendable, CaseIterable {
   /// The name without dashes; nil if the option has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
 
-  /// Such as `--object` or `-N`.
+  /// The option with its dashes: `--object`, or `-N` if it has only a letter.
   var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
 
   fileprivate var range: ClosedRange<Int64>? {
@@ -55,7 +55,7 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// A time span, as in systemd.time(7).
   case span
-  /// A span, or `infinity` or `forever`. The parser stores these two as a flag.
+  /// A span, or the word `infinity` or `forever`. The parser stores both words as a flag.
   case spanOrInfinity
   /// The option may have a span, which follows `=`.
   case optionalSpan
@@ -69,12 +69,12 @@ struct OptionSyntax: Sendable {
   let option: Option
   let letter: Character?
   let argument: OptionArgument
-  /// Such as `=parallel|all|order`.
+  /// Example: `=parallel|all|order`.
   let usageOfArgument: String
   /// Begins without a capital, and ends without a full stop.
   private(set) var summary: String
 
-  /// - Parameter line: such as `-d --delay=SPAN  how often to refresh`.
+  /// - Parameter line: a line of the table, such as `-d --delay=SPAN  how often to refresh`.
   init(_ line: Substring) {
     let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
     summary = String(line[end.upperBound...].drop { $0 == " " })
@@ -116,7 +116,7 @@ struct OptionSyntax: Sendable {
     usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
   }
 
-  /// Such as `--mode=parallel|all|order`.
+  /// Example: `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }
 
@@ -151,7 +151,7 @@ enum VerbName: String, Sendable, CaseIterable {
     .accounts: ["quota", "users"], .completion: ["completions"],
   ]
 
-  /// Such as ` (did you mean VERB?)`; empty without a suggestion.
+  /// A suggestion, such as ` (did you mean VERB?)`; empty if no verb is similar.
   static func hint(for word: String) -> String {
     if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
       return " (did you mean \(verb.rawValue)?)"
@@ -162,9 +162,9 @@ enum VerbName: String, Sendable, CaseIterable {
 
 struct VerbSyntax: Sendable {
   let verb: VerbName
-  /// Such as `ACTION [JSON] -- CMD…`.
+  /// Example: `ACTION [JSON] -- CMD…`.
   let usage: String
-  /// Such as `NAME [JSON]`.
+  /// Example: `NAME [JSON]`.
   let operands: String
   let operandCount: ClosedRange<Int>
   let takesCommand: Bool
@@ -174,7 +174,7 @@ struct VerbSyntax: Sendable {
   /// Command lines, each after four spaces.
   let examples: String
   let paragraphs: [String]
-  /// These options replace global ones of the same name.
+  /// Options of the verb. They replace global options of the same name.
   let options: [OptionSyntax]
 
   init(_ verb: VerbName) {
@@ -191,7 +191,7 @@ struct VerbSyntax: Sendable {
     takesCommand = operands.endIndex < words.endIndex
     needsCommand = takesCommand && words[operands.endIndex] == "--"
     let most = operands.contains { $0.contains("…") } ? Int.max : operands.count
-    // With --directory, `delegate` has no names; otherwise, it has at most the bus's limit.
+    // `delegate` takes no names with --directory. Otherwise, it takes up to 128 names, the bus's limit.
     operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
   }
 

@@ -3,8 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as in the bus's
-/// counts.
+/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as in
+/// the bus's counts.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role
@@ -18,10 +18,10 @@ struct DelegateRows {
     var oldest: Duration?
     var outcomes = OutcomeCounts()
     var durations = DurationHistogram()
-    /// Nil for observers, which the bus lists and counts separately.
+    /// Nil for observers, and for the row of all users that the bus counts together.
     var isAttached: Bool?
 
-    /// True if the delegate has left. While a query still waits for it, this is false.
+    /// True if the delegate has left, and no query waits for it any more.
     var isPast: Bool { isAttached == false && open == 0 }
   }
 

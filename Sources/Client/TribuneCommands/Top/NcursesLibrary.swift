@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-/// The part of ncurses that `top` draws with, loaded on demand and never unloaded; see `JournalLibrary`. The
-/// library's name ends in its ABI number, which has not changed since 2015.
+/// The part of ncurses that `top` draws with, loaded on demand and never unloaded, as `JournalLibrary` is.
+/// The library's name ends in its ABI number, which has not changed since 2015.
 @safe struct NcursesLibrary: Sendable {
   typealias Window = OpaquePointer
 
@@ -72,12 +72,12 @@ extension NcursesLibrary {
     guard unsafe setUpTerminal(nil, StandardOutput.rawDescriptor, &reason) == Self.ok,
       let move = unsafe stringCapability("cup")
     else { return false }
-    // -1 means that the capability is not a string.
+    // tigetstr(3) returns -1 for a capability that is not a string.
     return Int(bitPattern: move) != -1
   }
 
   static let ok: CInt = 0
-  /// `readKey` returns this for a key without a character.
+  /// `readKey` returns this value for a key without a character, such as an arrow.
   static let isKeyCode: CInt = 0o400
 
   enum Attribute {

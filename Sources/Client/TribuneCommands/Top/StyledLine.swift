@@ -8,7 +8,7 @@ enum TopStyle: Int, CaseIterable, Sendable {
 
 struct StyledLine: Equatable, Sendable {
   struct Span: Equatable, Sendable {
-    /// The preceding text may end before this column, because a character that may be wide counts twice.
+    /// The first column. The preceding text may end earlier: characters that may be wide count twice.
     var column: Int
     var text: String
     var style: TopStyle

@@ -119,7 +119,7 @@ extension TopModel {
   }
 
   private mutating func typed(_ prompt: Prompt, _ text: String) {
-    // A terminal's lines are shorter. The limit is needed, because a program may send keys without end.
+    // Lines of a terminal are shorter. The limit is for a program that sends keys without end.
     guard text.count <= 128 else { return }
     mode = .typing(prompt, text: text)
     switch prompt {

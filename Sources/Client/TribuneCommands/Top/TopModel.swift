@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// The state of `top`, without a terminal. It takes samples and keys, and `TopRenderer` makes lines of it.
+/// The state of `top`, without its terminal. Samples and keys change the state, and `TopRenderer` draws it.
 struct TopModel: Sendable {
   enum Mode: Equatable, Sendable {
     case browsing
@@ -30,7 +30,7 @@ struct TopModel: Sendable {
   var isTree = true { didSet { takeGroups() } }
 
   private(set) var sample: TopSample?
-  /// Nil if the last sample showed another view.
+  /// The sample before `sample`; nil if it was of another view.
   private(set) var earlier: TopSample?
   private(set) var rates: TopRates?
   private var groups: [TopGroup] = []
@@ -59,7 +59,7 @@ struct TopModel: Sendable {
       earlier = last
       rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
-      // If a key caused the sample, it follows too soon for meaningful rates.
+      // After a change of the view, the sample follows too soon for meaningful rates.
       earlier = nil
     }
     self.sample = sample
@@ -124,7 +124,7 @@ struct TopSize: Equatable, Sendable {
 }
 
 struct TopRates: Equatable, Sendable {
-  /// This and the other rates are nil if the bus restarted between the snapshots, which resets its counters.
+  /// All rates are nil if the bus restarted between the snapshots, because a restart resets its counters.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?

@@ -22,7 +22,7 @@ extension TopSample {
 }
 
 extension JSONValue {
-  /// Null for users that the bus counts together.
+  /// The uid; null for users that the bus counts together.
   static func uid(_ uid: UInt32?) -> JSONValue { uid.map { .integer(Int($0)) } ?? .null }
 }
 

@@ -6,7 +6,7 @@ struct TopSample: Sendable {
   var view: TopView
   var snapshot: BusSnapshot
   var refusal: String?
-  /// Why the bus does not list everything for this user.
+  /// Why the bus does not list everything for this user; nil if it lists everything.
   var restriction: String?
 
   static func take(of view: TopView, over connection: Connection) async throws(TribuneError) -> TopSample {

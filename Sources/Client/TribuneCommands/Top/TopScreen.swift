@@ -2,10 +2,10 @@
 
 import TribuneSystem
 
-/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen exists at a time, and only one
-/// task uses it.
+/// The terminal, while ncurses draws on it. ncurses has global state, so only one screen may exist at a time,
+/// and only one task may use it.
 @safe struct TopScreen: ~Copyable {
-  /// How long ncurses waits after an ESC before it reports the ESC as a key.
+  /// How long ncurses waits for the rest of a key's sequence after an ESC. Then it reports ESC as a key.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary
@@ -13,11 +13,11 @@ import TribuneSystem
   private let isColoured: Bool
 
   init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
-    // Without UTF-8, ncurses interprets each byte as a character.
+    // Without a UTF-8 locale, ncurses interprets each byte as a character.
     guard StandardOutput.useUTF8() else {
       throw .failure("this host lacks the locale C.UTF-8\nTry \"top --once\".")
     }
-    // ncurses ignores a SIGTSTP without a handler during each draw, and Linux then discards a pending one.
+    // Without a handler, ncurses ignores SIGTSTP during each draw, and Linux discards a pending SIGTSTP.
     Signals.handle(Signals.terminalStop)
     guard let window = unsafe library.start() else {
       throw .failure("cannot draw on the terminal\nTry \"top --once\".")
@@ -56,7 +56,7 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // At the terminal's last place, this call fails, but still writes the text.
+        // If the text fills the terminal's last cell, this call fails, but still writes the text.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
@@ -66,7 +66,7 @@ import TribuneSystem
   /// Returns the terminal to the shell until the next `show`.
   func leave() { _ = library.end() }
 
-  /// Must be called when other programs may have written on the terminal.
+  /// Makes the next `show` draw everything, because other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
   func nextKey() -> TopKey? {

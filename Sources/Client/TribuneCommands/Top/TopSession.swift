@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// `top` at a terminal. It handles keys, signals, samples and ticks in turn, and draws after each.
+/// `top` at a terminal. It handles one key, signal, sample or tick at a time, and then draws.
 actor TopSession {
   private enum Event: Sendable {
     case input, inputEnd
@@ -14,7 +14,7 @@ actor TopSession {
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// Limits the wait for the terminal, because a stopped terminal takes no output.
+  /// The longest wait for the terminal at the end, because a stopped terminal takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -22,12 +22,12 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
-  /// Passes on all signals, and ends with the first signal of `ending`.
+  /// Passes all signals to `events`, and ends after the first signal of `ending`.
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// True until SIGCONT, because the shell owns the terminal. After the request to stop, this thread may run for
-  /// another moment.
+  /// True from SIGTSTP to SIGCONT. This type must not draw then, because the shell owns the terminal. After
+  /// the request to stop, this thread may still run for a moment.
   private var isStopped = false
   private var isStale = false
 
@@ -35,7 +35,7 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
-    // ncurses' own handlers must not receive them.
+    // The signals must go to this task, and not to ncurses' own handlers.
     let signals = context.signals.signals
     let interruption = Task {
       for await signal in signals {
@@ -124,7 +124,7 @@ actor TopSession {
       isStopped = true
       ThisProcess.stop()
     case .signal(Signals.resume):
-      // After a SIGSTOP, the terminal was not returned. Other programs may have changed its settings.
+      // After a SIGSTOP, the screen was not left, and others may have changed the terminal's settings.
       if !isStopped { screen.leave() }
       isStopped = false
       screen.forget()
@@ -178,13 +178,13 @@ actor TopSession {
     Task { [sampler, emit, view = model.view] in emit.yield(.sample(await sampler.sample(of: view))) }
   }
 
-  /// Another thread waits for input. It does not use ncurses.
+  /// Waits for input on another thread, which does not use ncurses.
   private func waitForInput() {
     Task { [emit] in
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // This process cannot wait for the terminal, so keys could not end the session.
+        // This process cannot wait for the terminal, so no key could end the session. It ends now.
         emit.yield(.inputEnd)
       }
     }

@@ -15,7 +15,7 @@ enum TopValue: Equatable, Sendable {
   case rate(Double)
   case duration(Duration)
 
-  /// The text may contain control characters.
+  /// The value as text, which may contain control characters.
   var shown: String {
     switch self {
     case .missing, .text(""): "-"
@@ -109,7 +109,7 @@ extension Duration {
 
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// True if a query has waited long for this participant, or if it loses messages.
+  /// True if a query has waited long for the row's participant, or if the row's connection loses messages.
   var isMarked = false
   var isPast = false
   var depth = 0
@@ -124,5 +124,5 @@ struct TopRow: Equatable, Sendable {
   }
 }
 
-/// A row and its children, which sorting keeps together.
+/// A row and the rows below it in a tree. Sorting keeps them together.
 typealias TopGroup = [TopRow]

@@ -2,9 +2,9 @@
 
 import Tribune
 
-/// The trees of waits. Below each open query are the delegates for which it waits, and below these their own queries.
+/// Queries as trees. Below a query are the delegates that it waits for, and below each delegate its queries.
 struct WaitForest {
-  /// A query at a greater depth starts a new tree.
+  /// A query at a greater depth begins a new tree.
   private static let depthMax = 32
 
   private let queries: [QueryInfo]
@@ -17,7 +17,7 @@ struct WaitForest {
     awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
   }
 
-  /// A tree for each query that is not awaited by another, and for the first query of each cycle.
+  /// One tree for each query whose asker no query waits for, and one for the first query of each cycle.
   var groups: [TopGroup] {
     var shown: Set<Int> = []
     var groups: [TopGroup] = []
@@ -49,7 +49,7 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // A connection that answers its own query need not be waiting for its other queries.
+      // If a connection answers its own query, its answer need not depend on its other queries.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

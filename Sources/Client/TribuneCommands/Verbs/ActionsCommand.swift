@@ -42,7 +42,7 @@ extension ActionInfo {
       ] + units.members(ofProcess: pid, uid, process) + [("age", .seconds(age))])
   }
 
-  /// Such as `backup.shouldPrune on repo/main by restic (pid 77), for 3s`.
+  /// Example: `backup.shouldPrune repo/main by restic (pid 77), for 3s`.
   var line: String {
     "\(subjectText(name, object)) by \(process.terminalSafe) (pid \(pid)), for \(age.formatted)"
   }

@@ -11,7 +11,7 @@ struct AskCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     let patience = try invocation.patience()
-    // A caller that waits wants to know every veto.
+    // An asker that waits until the action is allowed wants to know every veto.
     let query = try Query(
       invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
@@ -46,7 +46,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // If the bus was lost, --if-unreachable does not apply: a delegate might have vetoed.
+      // If the bus was lost meanwhile, a delegate might have vetoed, so --if-unreachable does not apply.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -72,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// The verdict of --if-unreachable; nil if it does not apply to the error.
+  /// The verdict of --if-unreachable; nil without this option, or if it does not apply to the error.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -90,9 +90,9 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// If present, a query without a scope also begins the action.
+  /// If this is set, the query also begins the action. A query with a scope never begins one.
   var beginning: Beginning?
-  /// The names of the action's notifications. The permission to post them is checked before delegates are asked.
+  /// The names of the action's notifications. The query requires the permission to post them before it asks.
   var announcements: [String] = []
 
   var askedName: String { scope?.name(name) ?? name }
@@ -128,8 +128,8 @@ struct Query: Sendable {
           askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
           override: override, isDryRun: isDryRun, parent: parent, progress: progress)
       }
-      // If tribune-nats was not asked, no cluster has allowed the action, even if a delegate with a wide pattern
-      // answered.
+      // Only tribune-nats speaks for the cluster. If it was not asked, the cluster has not allowed the
+      // action, even if a delegate with a wide pattern approved.
       if scope != nil, verdict.isAllowed || verdict.outcomes.isEmpty,
         !verdict.outcomes.contains(where: \.isOfTribuneNATS)
       {
@@ -137,7 +137,7 @@ struct Query: Sendable {
       }
       return verdict
     }
-    // After a wait, the masks of the last hold may still be there.
+    // After a hold has ended, tribune-logind may not have removed the hold's masks yet.
     if override != nil || !isFirst, verdict.isAllowed, !isDryRun, object.isEmpty {
       await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
     }
@@ -145,19 +145,19 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// Reports a name that is probably misspelt. Such a name does not reach the delegate that vetoes, so the action would
-  /// just be allowed.
+  /// Reports a name that is probably misspelt. A misspelt question does not reach the delegates that would
+  /// veto, so its verdict allows the action.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("\(askedName) may be misspelt: did you mean \(similarName.terminalSafe)?")
   }
 
-  /// Waits until logind's locks and masks no longer refuse the action, at most for the query's own time.
+  /// Waits until logind's locks and masks no longer block the action, but at most for the query's deadline.
   private func awaitWay(
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {
     do throws(TribuneError) {
-      // The bus may hang, too.
+      // If the bus hangs, the deadline alone does not end this wait.
       let state = try await bounded(by: connection.bus.replyTimeout(for: deadline)) {
         [self] () async throws(TribuneError) -> HostEnforcement? in
         try await HostEnforcement.ask(about: askedName, after: event, within: deadline, over: connection)
@@ -185,10 +185,10 @@ struct Query: Sendable {
     over connection: Connection, in context: Context
   ) async throws(TribuneError) {
     guard !announcements.isEmpty else { return }
-    // If the client may neither ask nor post, the error is about `ask`.
+    // `ask` comes first: if the client may neither ask nor post, the error is about `ask`.
     let needed = [("ask", askedName)] + announcements.map { ("post", $0) }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-      // The checks are sent together, in one round trip.
+      // All checks are sent at once, and so need one round trip.
       let checks = needed.map { action, name in
         Task { () async -> Result<Void, TribuneError> in
           do throws(TribuneError) {
@@ -202,8 +202,8 @@ struct Query: Sendable {
     }
   }
 
-  /// Runs `ask`, and waits a little longer than the bus may take. On a terminal, a list shows the awaited delegates;
-  /// elsewhere, standard error shows each deferral.
+  /// Runs `ask`, for at most a little longer than the bus may take. On a terminal, lists the delegates for
+  /// which the query waits. Elsewhere, reports each deferral on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply

@@ -25,7 +25,7 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file would show a loss only with the next packet, which may never come.
+      // The file shows a loss only with the next packet, which may never come. So a loss is always reported.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -69,7 +69,7 @@ struct CaptureFile: Sendable {
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// Returns nothing for a loss of unknown size: the comment of the next packet reports it.
+  /// Returns no bytes for a loss of unknown size, because the comment of the next packet reports this loss.
   ///
   /// - Parameter now: the time of a loss packet, in microseconds since 1970.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {

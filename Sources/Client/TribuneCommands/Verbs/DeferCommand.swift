@@ -8,7 +8,7 @@ struct DeferCommand: Command {
   private let query: UInt64
   private let span: Duration
   private let status: String
-  /// Nil for the delegate in the environment.
+  /// The delegate's id; nil to take it from the environment.
   private let delegate: UInt64?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -40,7 +40,7 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate's id from the environment if this process answers the query; else 0.
+  /// The delegate's id from the environment. 0 if this process does not answer the query.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

@@ -111,7 +111,7 @@ struct DelegateCommand: Command {
       await runner.stop()
       await folder.end()
     }
-    // The connection is closed first, because askers must not wait for the output.
+    // The connection is closed before the output is flushed, because askers must not wait for the output.
     await connection.close()
     await runner.flush()
     log.flush()
@@ -143,13 +143,13 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// A note about patterns that are only for value queries, because the user may have meant an action.
+  /// A note about patterns that only value queries match, because the user may have meant an action.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Waits for the end. Keeps the delegate alive, because the connection does not retain delegates.
+  /// Waits for the end, and keeps the delegate alive: the connection does not retain delegates.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError
@@ -181,7 +181,7 @@ final class AnsweringDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // An approval or a veto is not a value.
+    // The fixed answer is an approval or a veto, and not a value.
     let answer = question.wantsValue ? Answer.abstain : answer
     // If the bus withdraws the question, the library cancels this task and discards the answer.
     log.show(Task.isCancelled ? nil : answer, to: question)

@@ -21,7 +21,7 @@ struct ExplainCommand: Command {
     var explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
-    // The delegates of a gateway represent other hosts.
+    // The delegates of tribune-nats represent other hosts, which are outside the scope `host`.
     if scope == .host { explanation.delegates.removeAll { $0.process == "tribune-nats" } }
     try context.list(
       explanation.json, text: try text(of: explanation, in: context), legend: explanation.legend(of: name))

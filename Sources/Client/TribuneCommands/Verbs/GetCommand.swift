@@ -8,7 +8,7 @@ import TribuneWire
 struct GetCommand: Command {
   private let name: String
   private let object: String
-  /// Nil to print the userInfo.
+  /// The value of --format; nil to print the userInfo.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -72,13 +72,13 @@ struct GetCommand: Command {
       return try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
     }
     if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
-    // Programs get the bytes as they were posted.
+    // Programs get the bytes of the userInfo unchanged.
     try context.write(bytes: notification.userInfo.bytes + [UInt8(ascii: "\n")])
   }
 }
 
 extension RetainedInfo {
-  /// False if the entry is about a later notification of the same name and object.
+  /// False if the entry is about a later notification of this name and object.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count
@@ -91,7 +91,7 @@ struct RetainedSnapshot: Sendable {
   private(set) var lost = 0
 
   /// - Parameter object: empty for any object.
-  /// - Throws: `notPermitted` if this user may not observe any part of the name.
+  /// - Throws: `notPermitted` if this user may not observe the name for any object.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, retained: true)
     var iterator = sequence.makeAsyncIterator()

@@ -17,13 +17,13 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Tracks the bus of the query's connection, which also carries the later messages.
+  /// Tracks the bus of the connection that carries the query and the later posts.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
     names = try ActionNames(action)
-    // The report lists every reason, so the query waits for all delegates by default.
+    // The report of a veto lists every reason, so the query waits for all delegates by default.
     var query = try Query(invocation, name: names.should, mode: .all)
     if !query.isDryRun {
       query.announcements = [names.will, names.did, names.didFailTo]
@@ -83,7 +83,7 @@ struct GuardCommand: Command {
       return 128 + signal
     case .failed(let error): throw error
     }
-    // After the announcement of *will*, the outcome must also be announced. So signals wait until then.
+    // Once *will* is announced, the outcome must be announced, too, before a signal may end this process.
     try await announceWill(over: connection, until: router.interruption, in: context)
     let own = await beginning.inheritable(of: query, in: context)
     let termination = await router.run(
@@ -142,8 +142,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits until the bus has confirmed the announcement, because the command must not run unannounced. If no reply
-  /// tells whether the bus has the announcement, announces a failure.
+  /// Posts *will*, and waits for the bus's confirmation, because the command must not run unannounced. If it
+  /// is unknown whether the bus has received *will*, also announces a failure.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -163,7 +163,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits for the awaited observers or for a signal. Reports missing acknowledgements, and continues.
+  /// Posts *will*, and waits for awaited observers, or a signal. Missing acknowledgements are only reported.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -187,7 +187,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // After the end of the task, *will* is either posted before all later posts, or never.
+      // When the task has ended, *will* is either posted before all later posts, or will never be posted.
       posting.cancel()
       _ = await posting.value
       return
@@ -218,7 +218,7 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Waits while the connection looks for the bus. If the connection had ended before this call, uses a new one.
+  /// Posts as soon as the bus is reachable. If the connection had ended before, posts over a new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -228,7 +228,7 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // The bus may have been killed before it confirmed the announcement, which is therefore repeated.
+        // The post is repeated, because the bus may have been killed before it confirmed the post.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isUnreachable {

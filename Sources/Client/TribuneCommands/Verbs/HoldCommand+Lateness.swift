@@ -4,13 +4,13 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Handles actions that had begun before the holds, and that the holds therefore could not veto.
+/// Handles actions that had begun before the holds, and that the holds could not veto for this reason.
 extension HoldCommand {
   private enum Wait: Sendable {
     case settled, lost, expired, overdue, interrupted
   }
 
-  /// - Returns: the holds, or new ones if the bus was lost; nil after a signal.
+  /// - Returns: the holds, or new holds if the bus was lost; nil after a signal.
   func settle(
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
@@ -60,7 +60,7 @@ extension HoldCommand {
         _ = await router.interruption.value
         return nil
       })
-    // All clients need time to return, as after a reconnection to a bus that did not know this client.
+    // The new bus may have lost its state, so all clients get time to return to it.
     presence.update(for: .reconnected(lost: nil))
     return taken ?? nil
   }
@@ -75,7 +75,7 @@ extension HoldCommand {
       of: { () async -> Wait in
         repeat {
           for hold in holds where await !hold.settled() { return await hold.expired() ? .expired : .lost }
-          // A bus that has lost its state learns of actions from their owners, which need time to return.
+          // A bus that lost its state learns of actions from their owners, which need time to return.
           await presence.uninterrupted(for: .milliseconds(100))
           await presence.waitUntilSettled()
         } while !Task.isCancelled && (!presence.isSettled || holds.contains { $0.late > 0 })
@@ -96,7 +96,7 @@ extension HoldCommand {
     return ended ?? .interrupted
   }
 
-  /// Without a command, only reports the actions under way, and their end.
+  /// Without a command, reports the actions under way, and later their end. Returns at once.
   func reportLateness(of held: Held, in context: Context) {
     guard held.isLate else { return }
     Task {
@@ -116,7 +116,7 @@ extension HoldCommand {
     return actions
   }
 
-  /// The actions under way; empty if this user may not list them.
+  /// The actions under way that the holds concern; empty if this user may not list them.
   private func actions(in context: Context) async -> [ActionInfo] {
     do throws(CommandError) {
       let all = try await context.request { bus throws(TribuneError) in try await bus.actions() }
@@ -129,7 +129,7 @@ extension HoldCommand {
 
 /// What a hold with a command does if actions are under way.
 enum Lateness: Equatable, Sendable {
-  /// Waits for the end of the actions; nil waits for ever.
+  /// Waits for the end of the actions; nil sets no limit.
   case wait(Duration?)
   case fail, run
 

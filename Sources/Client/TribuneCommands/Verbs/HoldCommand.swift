@@ -7,7 +7,7 @@ import TribuneWire
 struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
-  /// A question, or a pattern of questions, with its object. An empty object matches any.
+  /// A question or a pattern of questions, and its object. An empty object matches all objects.
   struct Target: Sendable {
     var pattern: String
     var object = ""
@@ -93,7 +93,7 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Without --label, "tribunectl" would be useless in a verdict.
+  /// The label in verdicts. Without --label, the name of the command or caller says more than "tribunectl".
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(
@@ -128,7 +128,7 @@ struct HoldCommand: Command {
     return targets
   }
 
-  /// True if the holds must be taken again after each loss.
+  /// True if this process must take the holds again after each loss.
   private var isReliedOn: Bool { !command.isEmpty || process != nil }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -180,18 +180,18 @@ struct HoldCommand: Command {
     let initial = taken
     let keeping = Task { () async -> End in await keep(initial, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
-    // The command may also write on standard error.
+    // Earlier messages must precede those that the command writes on standard error.
     context.terminal.flush()
     let socket = inherited
     let termination = await router.run(
       command, inheriting: { () throws(Errno) in try socket?.duplicateSocket() }, in: context)
     keeping.cancel()
-    // `keeping` releases the holds before this process ends.
+    // This wait lets `keeping` release the holds before this process ends.
     _ = await keeping.value
     return termination.shellStatus
   }
 
-  /// The time that the holds last. A wait for a bus has used up some of it.
+  /// A text about the time that the holds still last. A wait for a bus has used up some of it.
   private func term(_ standing: HoldStanding) -> String {
     guard let span, let left = standing.left else { return "" }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
@@ -227,7 +227,7 @@ struct HoldCommand: Command {
     do throws(TribuneError) {
       var held = try await context.waitingForBus(toAsk: !command.isEmpty) {
         () async throws(TribuneError) -> Held in
-        // The command inherits the connection, but must not be able to send over it.
+        // The command inherits the connection, but must not be able to send requests over it.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
@@ -242,11 +242,11 @@ struct HoldCommand: Command {
     }
   }
 
-  /// Waits until logind knows of the holds that are about the host. Returns warnings and, for a terminal, the holds'
-  /// effects. Returns nil if the holds came too late.
+  /// Waits until logind knows of the holds that concern the host. Returns warnings and, on a terminal, the
+  /// effects of the holds. Returns nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
-    // An inherited connection cannot send.
+    // A connection that the command inherits cannot send requests.
     var asking = command.isEmpty ? held.connection : nil
     for target in targets where HostEnforcement.concerns(target.pattern) {
       do throws(TribuneError) {
@@ -290,7 +290,7 @@ struct HoldCommand: Command {
     return Held(holds: holds, connection: connection)
   }
 
-  /// - Parameter isFirst: true if the holds were never in force.
+  /// - Parameter isFirst: true if the holds have never been in force.
   /// - Returns: nil after expiry or cancellation.
   func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
@@ -321,7 +321,7 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Keeps the holds until expiry or cancellation, then closes the connection. If `isReliedOn`, takes lost holds again.
+  /// Keeps the holds until expiry or cancellation. If `isReliedOn`, takes lost holds again.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// The reason of the holds. Lines of input can change it.
+/// The reason of the holds. Each line of the source changes the reason.
 final class HoldReason: Sendable {
   enum Source: Sendable {
     case standardInput
@@ -39,7 +39,7 @@ final class HoldReason: Sendable {
     for hold in holds { try await hold.update(why: text) }
   }
 
-  /// Takes each line of input as the next reason, and ignores empty lines.
+  /// Makes each line of input the new reason. Ignores empty lines.
   func follow(in context: Context) async {
     guard let source else { return }
     var buffer = LineBuffer(limit: WireLimits.reasonLength)
@@ -54,7 +54,7 @@ final class HoldReason: Sendable {
         return context.terminal.report("--why-from: \(error)")
       }
       let lines = bytes.isEmpty ? [buffer.finish() ?? []] : buffer.append(bytes)
-      // If several lines arrive at once, only the last is current.
+      // If several lines arrive at once, the last one is the current reason.
       let text = lines.lazy.map { String(decoding: $0, as: UTF8.self) }.last {
         !$0.allSatisfy(\.isWhitespace)
       }
@@ -71,7 +71,7 @@ final class HoldReason: Sendable {
     do throws(TribuneError) {
       try await update(holds, to: text)
     } catch {
-      // If the holds are lost, they get the new reason when they are taken again.
+      // Lost holds get the new reason when they are taken again.
       if !error.meansNoBus, error.code != .notFound {
         context.terminal.report("the reason stays as it was: \(error.message.terminalSafe)")
       }

@@ -5,7 +5,7 @@ import Synchronization
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted
-    /// Nil if the holds have no end.
+    /// The time of expiry; nil if the holds do not expire.
     case until(ContinuousClock.Instant?)
   }
 
@@ -15,7 +15,7 @@ final class HoldStanding: Sendable {
     term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
   }
 
-  /// The remaining time: nil without an end, negative after the end.
+  /// The remaining time, which is negative after the expiry; nil if the holds do not expire.
   var left: Duration? {
     guard case .until(let end?) = term.withLock({ $0 }) else { return nil }
     return ContinuousClock.now.duration(to: end)

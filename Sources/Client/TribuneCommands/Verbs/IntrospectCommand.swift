@@ -27,8 +27,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// The protocol of an object, or `subject` itself if it is a protocol's name. The bus does not list an object that
-  /// only matches a configured pattern. Its protocol is the most derived origin of its messages.
+  /// The protocol of an object, or `subject` itself if it names a protocol. The bus does not list objects
+  /// that only match a configured pattern. Their protocol is the most derived one that declares a message.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {

@@ -82,8 +82,8 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Stops waiting, which withdraws the question. The gateway then releases a lease that it has just taken. If the
-  /// gateway's reply has arrived already, this function releases the lease.
+  /// Stops waiting, which withdraws the request. tribune-nats then releases a lease that it has just taken.
+  /// If the reply with the lease has already arrived, this function releases the lease.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -120,7 +120,7 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Retries until the time is over, because other hosts wait while this host has the lease.
+  /// Releases the lease. Retries until --timeout is over, because other hosts wait for the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true
@@ -131,7 +131,8 @@ struct LeaseCommand: Command {
         switch reply {
         case .released: return
         case .absent:
-          // An earlier try may have released the lease, and its reply may have been lost.
+          // In a retry, this is no error: an earlier attempt may have released the lease, and its reply was
+          // lost.
           if isFirst { context.terminal.report("\(lease) was taken from this host meanwhile") }
           return
         default: throw .failure("\(lease) was not released")
@@ -158,7 +159,7 @@ struct LeaseCommand: Command {
     case .released:
       if !context.isQuiet { context.terminal.reportLine("released \(lease)") }
     case .absent:
-      // This is no error: a unit releases the lease after each boot, even if the host does not have it.
+      // This is no error: units release the lease after each boot, even if their host does not have it.
       if !context.isQuiet { context.terminal.reportLine("this host does not have \(lease)") }
     case .refused(let why): throw .failure("\(lease) was not released: \(why.terminalSafe)")
     default: throw .failure("\(lease) was not released")

@@ -68,8 +68,8 @@ struct ListCommand: Command {
     init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
   }
 
-  /// Observes each name separately, because the bus refuses an observation of everything to users who may observe only
-  /// some names.
+  /// Observes each name separately. The bus would refuse an observation of all names to a user who may
+  /// observe only some of them.
   private static func values(
     of entries: [RetainedInfo], over bus: Connection
   ) async throws(TribuneError) -> [Subject: Notification] {
@@ -134,8 +134,8 @@ extension ConnectionInfo {
   }
 
   /// - Parameters:
-  ///   - holds: the connection's holds, from a separate list, or only their number.
-  ///   - actions: the connection's actions, or only their number.
+  ///   - holds: the list of the connection's holds, or only their number.
+  ///   - actions: the list of the connection's actions, or only their number.
   func json(holds: JSONValue, actions: JSONValue) -> JSONValue {
     .object(
       [

@@ -6,10 +6,10 @@ import TribuneSystem
 /// The verdicts of a bus that does not write to a journal.
 extension LogCommand {
   private static let pause = Duration.seconds(1)
-  /// Limits the wait, because users must be able to read the journal even if the bus hangs.
+  /// Limits the wait for the bus, because users must be able to read the journal even if the bus hangs.
   private static let patience = Duration.seconds(2)
 
-  /// Nil without a bus, or if the bus writes to a journal.
+  /// The verdicts that the bus keeps itself; nil without a bus, or if the bus writes to a journal.
   func keptByBus(in context: Context) async -> [PastVerdict]? {
     do throws(TribuneError) {
       return try await bounded(by: Self.patience) { () async throws(TribuneError) -> [PastVerdict] in

@@ -14,7 +14,7 @@ struct LogCommand: Command {
   let follows: Bool
   let summarizes: Bool
 
-  /// The default of journalctl(1).
+  /// How many old verdicts --follow shows first, as in journalctl(1).
   private static let followedCount = 10
   private static let namedUnitsMax = 20
 
@@ -43,7 +43,7 @@ struct LogCommand: Command {
         if directory == nil, let kept = await keptByBus(in: context) {
           return await follow(kept: kept, in: context)
         }
-        // The wait for the journal blocks, and only one thread may use a journal.
+        // libsystemd's wait blocks its thread, and only one thread may use a journal.
         return await Thread.result { follow(in: context) }
       },
       { () async -> CommandError in
@@ -132,7 +132,7 @@ struct LogCommand: Command {
     }
   }
 
-  /// Suggests units for --by: all units that have vetoed, at any time and under any name.
+  /// Suggests units for --by. These are all units that have vetoed, at any time and under any name.
   private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
     let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
     guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }

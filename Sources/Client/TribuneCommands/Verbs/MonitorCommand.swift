@@ -30,7 +30,7 @@ struct ExcludedConnections: Sendable {
     self.ids = ids
   }
 
-  /// True if the frame is from one of these connections, or goes to one of them alone.
+  /// True if one of these connections sent the frame, or is its only receiver.
   func contains(_ delivery: TrafficDelivery) -> Bool {
     guard case .item(let item) = delivery else { return false }
     return [item.from, item.to].contains { $0.map(ids.contains) == true }

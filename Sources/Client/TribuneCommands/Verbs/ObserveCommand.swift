@@ -15,7 +15,7 @@ struct ObserveCommand: Command {
   private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
   private let isAwaited: Bool
-  /// Nil to print notifications.
+  /// The command of --exec; nil to print notifications.
   private let command: [[UInt8]]?
   private let format: NotificationFormat?
 
@@ -129,10 +129,10 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Reports a gap on standard error if the format has no place for it.
+  /// Appends a gap. With --format, which has no place for gaps, reports the gap on standard error.
   private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
     guard format != nil else { return context.append(gap, to: &output) }
-    // The connection itself reports an interruption.
+    // The connection's event handler reports an interruption.
     if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
 }

@@ -81,7 +81,7 @@ struct PostCommand: Command {
     return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
   }
 
-  /// Keeps the notification's connection as long as the command runs; without a command, until a signal.
+  /// Posts, and keeps the connection open while the command runs or, without a command, until a signal.
   private func bind(in context: Context) async throws(CommandError) -> Int32 {
     let router = SignalRouter.routing(context.signals)
     let connection: Connection
@@ -127,7 +127,7 @@ struct Waiting: Equatable, Sendable {
   /// Nil for the default of the bus.
   var deadline: Duration?
 
-  /// Runs `post`, and waits a little longer than the bus may take.
+  /// Runs `post`, for at most a little longer than the bus may take.
   func whileWaited(
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply

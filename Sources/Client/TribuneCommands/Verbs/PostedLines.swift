@@ -7,8 +7,8 @@ import TribuneWire
 
 /// `post NAME --lines`: a notification for each line of standard input.
 ///
-/// Each piece of input is one batch. The bus must confirm the batch's last post before more input is read. So a refusal
-/// ends the command, and a fast writer waits for the bus.
+/// Each piece of input is one batch. Before this type reads the next piece, the bus must confirm the batch's
+/// last post. So a refusal ends the command, and a fast writer waits for the bus.
 struct PostedLines: Sendable {
   let name: String
   let object: String
@@ -23,7 +23,7 @@ struct PostedLines: Sendable {
       try await context.connect(pace: pace)
     }
     let limit = connection.bus.payloadMax
-    // One byte over the limit shows that a line is too long.
+    // The buffer keeps one byte more than the limit, which shows that a line is too long.
     var buffer = LineBuffer(limit: limit + 1)
     var count = 0
     while true {
@@ -42,7 +42,7 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// Returns the lines up to the first invalid one, and the flaw of that line.
+  /// Returns the userInfo of each line before the first invalid line, and the flaw of this line.
   ///
   /// - Parameter count: the number of earlier lines.
   static func userInfos(
@@ -88,15 +88,15 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// True if the bus must confirm this post. It may refuse this post although it accepts others: users have quotas of
-  /// retained data and of files, and an object can have a protocol.
+  /// True if the bus must confirm this post, which it may refuse although it accepts others. Users have
+  /// quotas of retained data and of files, and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }
 }
 
 struct LineBuffer: Sendable {
-  /// How many bytes of a line are kept. The rest is dropped.
+  /// The most bytes of a line that are kept. The rest of the line is dropped.
   private let limit: Int
   private var partial: [UInt8]?
 
@@ -117,7 +117,7 @@ struct LineBuffer: Sendable {
 
   private mutating func extend(by bytes: ArraySlice<UInt8>) {
     var line = partial ?? []
-    // If another variable referred to the array, the append would copy it.
+    // `partial` must not refer to the array, because the append would then copy it.
     partial = nil
     line += bytes.prefix(limit - line.count)
     partial = line

@@ -63,9 +63,9 @@ struct QueryCommand: Command {
 }
 
 extension QueryReply {
-  /// Lists the delegates without a value. The list is empty if no value is missing.
+  /// Lines that name the delegates without a value; empty if no value is missing.
   ///
-  /// - Parameter collects: true if the caller wants every value. Delegates that abstain are then not listed.
+  /// - Parameter collects: true if the caller wants every value. If any exists, abstentions are not listed.
   func lack(of subject: String, collects: Bool) -> [String] {
     let head: String
     var silent = outcomes

@@ -157,7 +157,7 @@ extension QueryInfo.Participant {
   fileprivate var identity: String { identityText(label, units.primary) ?? "\(process) \(pid)" }
 }
 
-/// The label is in quotation marks because any process can claim it.
+/// The label is in quotation marks, because any process can claim any label.
 private func identityText(_ label: String, _ unit: String) -> String? {
   let parts = [label.isEmpty ? "" : "\"\(label)\"", unit].filter { !$0.isEmpty }
   return parts.isEmpty ? nil : parts.joined(separator: " of ")

@@ -37,7 +37,7 @@ struct VerifyCommand: Command {
         status = error.status
       }
     }
-    // The type parameter identifies owners of protocols. Here, files have no owners, so any type will do.
+    // The type parameter is for a protocol's owner. Files have no owners, so any type will do.
     var library = ProtocolLibrary<Int>()
     for diagnostic in library.load(protocols) {
       status = ExitStatus.failure

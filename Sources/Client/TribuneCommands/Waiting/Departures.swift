@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// Delegates that vetoed and then left. Each has time to return, because its service may just be restarting. A hold
-/// that mirrors a logind lock has the same time.
+/// Vetoers that have left: delegates, and holds that mirror a logind lock. Each has time to return, because
+/// its service may only be restarting.
 final class Departures: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -15,7 +15,7 @@ final class Departures: Sendable {
   }
 
   private let span: Duration
-  /// When each vetoer left; nil if it has not left.
+  /// When each vetoer left; nil while it is present.
   private let departures = Mutex<[Vetoer: Instant?]>([:])
 
   init(returningWithin span: Duration = BusPresence.settling) { self.span = span }
@@ -26,7 +26,7 @@ final class Departures: Sendable {
     }
   }
 
-  /// Takes a verdict. If a verdict allows the action, vetoers that are missing in its outcomes have left.
+  /// Notes a verdict. If the verdict allows the action, vetoers that are not among its outcomes have left.
   ///
   /// - Parameter start: when the question was asked.
   func take(_ verdict: Verdict, askedAt start: Instant, at now: Instant) {
@@ -47,7 +47,7 @@ final class Departures: Sendable {
     }
   }
 
-  /// By when all departed vetoers have had time to return; nil if none has left.
+  /// When all departed vetoers have had time to return; nil if none has left.
   var end: Instant? {
     departures.withLock { $0.values.compactMap(\.self).max().map { $0 + span } }
   }

@@ -4,21 +4,21 @@ import Synchronization
 import Tribune
 
 struct Patience: Sendable {
-  /// How long to wait; nil for ever.
+  /// How long to wait; nil without a limit.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// The pause before the next question if only delegates and other hosts object. The end of such a veto may not be
-  /// announced.
+  /// The longest pause between questions if only delegates and other hosts veto. The end of such a veto may
+  /// not be announced.
   let pause: Duration
-  /// The shortest pause. Without it, a question could cause a change that causes the next question, and so on.
+  /// The shortest pause. Without it, a question and the change that it causes could repeat without end.
   let pauseMin: Duration
-  /// After `end`, answers to earlier questions are awaited for this time.
+  /// After `end`, answers to earlier questions are still awaited for this time.
   let grace: Duration
   static let pauseDefault = Duration.seconds(30)
   let departures: Departures
   let time: Time
 
-  /// A clock. A test has its own.
+  /// The clock, which tests replace.
   struct Time: Sendable {
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
     var rest: @Sendable (_ end: ContinuousClock.Instant) async -> Void = {
@@ -49,8 +49,8 @@ struct Patience: Sendable {
   ///
   /// - Parameters:
   ///   - changes: signals changes that may end vetoes, also while `ask` runs.
-  ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil if the bus is gone; `changes` then
-  ///     signals its return. Throws if `changes` has ended.
+  ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil if the bus is gone. Then
+  ///     `changes` signals the bus's return. Throws if `changes` has ended.
   ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(
@@ -148,8 +148,8 @@ final class ChangeSignal: Sendable {
 
   func end() { continuation.finish() }
 
-  /// Returns at the next or a pending change, at the end, or on cancellation. After a cancellation, it may not be
-  /// called again.
+  /// Waits for a change, which may already be pending. Also returns at the end, or on cancellation. After a
+  /// cancellation, it must not be called again.
   func wait() async {
     for await _ in changes {
       isPending.store(false, ordering: .releasing)

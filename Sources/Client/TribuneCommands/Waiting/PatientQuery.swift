@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Asks a query again after each change that may end its vetoes: ends of holds, changes of delegates, reloads, and
-/// delegates' announcements. To miss none, this type observes these changes before it asks.
+/// Asks a query again after each change that may end its vetoes: ends of holds, changes of delegates,
+/// reloads, and delegates' announcements. To miss no change, this type observes changes before it asks.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// True for JSON on standard output; false for texts on standard error.
+  /// True to print vetoes as JSON on standard output; false to report them as text on standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -33,7 +33,7 @@ struct PatientQuery: Sendable {
   /// - Returns: the last verdict. If the time ends during the first query, the verdict may lack the answers of slow
   ///   delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
-    // The time does not include a wait for a bus.
+    // The time begins now, after any wait for a bus.
     let patience = patience.fromNow()
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
@@ -66,13 +66,13 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // Before the first verdict, the deadline is at most the whole span, not the remaining time: with less time,
-        // required delegates would fail. A verdict that comes too late is ignored.
+        // The first deadline is at most the whole span, not the remaining time. Otherwise, required delegates
+        // could have too little time, and would fail. A verdict that comes too late is ignored.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
-        // The bus may have been lost during the query, and its holds may not all be back yet.
+        // If the bus was lost during the query, the holds may not all be back, so the question is repeated.
         if presence.isSettled { return verdict }
       }
     } catch {
@@ -101,7 +101,7 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, tribune-nats asks delegates by the name without the scope, so both names count.
+  /// With a scope, tribune-nats asks delegates by the name without the scope. So changes of both names count.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
@@ -111,7 +111,7 @@ struct PatientQuery: Sendable {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Explanation in
-        // The bus logs each list that it refuses, so this function first checks the permission.
+        // The bus logs each refused request for a list, so this function first checks the permission.
         try await connection.requirePermission(to: "list", query.askedName, object: query.object)
         return try await connection.explain(query.askedName, object: query.object)
       }
@@ -133,7 +133,7 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change. Notifications that were missed may also have changed it.
+  /// True if the verdict may change. Missed notifications may have announced the end of a veto.
   ///
   /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {

@@ -6,12 +6,12 @@ import TribuneSystem
 
 /// The vetoes against a question whose asker waits, and their ages.
 ///
-/// Holders can change their vetoes constantly. So reasons are cut, and the lines of each user are limited, except for
-/// root and the process's user.
+/// Holders can change their vetoes constantly. So reasons are cut, and the lines of each user are limited,
+/// except for root and this process's user.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// A missing required delegate has a label, but no id.
+  /// A missing required delegate has no id, only a label.
   private struct Key: Hashable {
     var delegate: UInt64
     var label: String
@@ -40,7 +40,7 @@ struct StandingVetoes: Sendable {
 
   /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
-  /// - Parameter holdAges: the ages of holds, by id. The age of any other veto counts from its first verdict.
+  /// - Parameter holdAges: the ages of holds, by id. Other vetoes count from their first verdict.
   mutating func take(_ verdict: Verdict, holdAges: [UInt64: Duration], at now: Instant) -> [String] {
     var lines = known == nil ? ["waiting until \(subject) is allowed:"] : []
     let failures = verdict.vetoingFailures
@@ -59,7 +59,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // This line is limited as if one more user caused it.
+    // This line has a limit of its own, under a user id that does not exist.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
+/// Shows on a terminal (standard error) the delegates that a query waits for. Erases them at the end.
 final class WaitingScreen: Sendable {
   /// A query that ends within this time is not shown.
   private static let delay = Duration.milliseconds(250)
@@ -103,12 +103,12 @@ struct WaitingDisplay: Sendable {
   }
 }
 
-/// Lines at the end of the terminal's output that are rewritten in place.
+/// The last lines on the terminal, which are rewritten in place.
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// Returns the text that replaces the lines; empty if nothing changes. The cursor is at the start of a line before
-  /// and after.
+  /// Returns the text that replaces the lines; empty if there are neither old nor new lines. Before and after
+  /// this text, the cursor is at the start of a line.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
     let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"

@@ -37,16 +37,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return result
   }
 
-  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF means that other code closed our
-  /// descriptor.
+  /// Linux closes the descriptor even after an error, so a retry is wrong. EBADF means that other code closed
+  /// our descriptor.
   private static func close(_ descriptor: CInt) {
     if Glibc.close(descriptor) == -1 {
       precondition(errno != EBADF, "descriptor \(descriptor) was closed twice")
     }
   }
 
-  /// Makes this descriptor refer to the file of `other`, atomically. The kernel closes this descriptor's previous
-  /// file.
+  /// Makes this descriptor refer to the file of `other`, atomically. The kernel closes this descriptor's
+  /// previous file.
   package borrowing func replace(by other: consuming FileDescriptor) throws(Errno) {
     let (new, old) = (other.rawValue, rawValue)
     _ = try retrying { dup3(new, old, O_CLOEXEC) }
@@ -57,14 +57,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     _ = try retrying { fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) }
   }
 
-  /// Returns a copy, which is close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
 
-  /// The inode number, which is unique among open memory files with a sealed length. It is nil for any other file.
+  /// The inode number, which is unique among open memory files with a sealed length. Nil for any other file.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
     do throws(MemoryFile.Flaw) {

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// Watches files by inotify(7). The descriptor becomes readable when one of the files is removed or moved, or its
-/// attributes change.
+/// Watches files by inotify(7). The descriptor becomes readable when one of the files is removed or moved, or
+/// its attributes change.
 package struct FileWatch: ~Copyable {
   package let descriptor: FileDescriptor
 

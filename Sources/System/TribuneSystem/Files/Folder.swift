@@ -10,7 +10,7 @@ package enum Folder {
     case program
     /// Only other users may execute the file.
     case othersProgram
-    /// Nobody may execute the file.
+    /// The file is not executable for any user.
     case plainFile
     case pipe
     case other
@@ -61,7 +61,7 @@ package enum Folder {
     }
   }
 
-  /// True if nothing has this path. It is false if the path cannot be examined.
+  /// True if the path does not exist. It is false if the path cannot be examined.
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
@@ -83,8 +83,9 @@ package enum Folder {
 
   private static let linksMax = 40
 
-  /// Visits each folder in which the kernel looks up a name to find `path`. If the name is a symbolic link, reads the
-  /// link after the visit. So if `visit` begins to watch the folder, the watch reports every later change of the link.
+  /// Visits each folder in which the kernel looks up a name to find `path`. If the name is a symbolic link,
+  /// reads the link after the visit. If `visit` begins to watch the folder, the watch reports all later
+  /// changes of the link.
   package static func forEachStep(to path: [UInt8], _ visit: (_ folder: [UInt8], _ name: [UInt8]) -> Void) {
     let slash = UInt8(ascii: "/")
     var folder = path.first == slash ? [] : [UInt8(ascii: ".")]
@@ -115,7 +116,7 @@ package enum Folder {
     _ = try retrying { unsafe symlink(target, path) }
   }
 
-  /// The path with the working folder before it. Unchanged if it is absolute, or if there is no such folder.
+  /// Puts the working folder before a relative path. If that folder does not exist, the path stays as it is.
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let current = unsafe getcwd(nil, 0) else { return path }
     defer { unsafe free(current) }
@@ -135,8 +136,8 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that may read the
-  /// folder could hold it for ever. Therefore, `body` runs without the lock after `limit`.
+  /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that may read
+  /// the folder could hold it for ever. Therefore, `body` runs without the lock after `limit`.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

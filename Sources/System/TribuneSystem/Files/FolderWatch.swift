@@ -43,7 +43,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Watches a folder, and follows symbolic links. Returns a number, which is the same for every path of the folder.
+  /// Watches a folder, and follows symbolic links. Returns a number that is the same for all its paths.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -76,8 +76,8 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// Parses the kernel's records. A record has the watch, the mask, a cookie and the length of the name, 4 bytes
-  /// each. The padded name follows.
+  /// Parses the kernel's records. A record has the watch, the mask, a cookie and the length of the name, 4
+  /// bytes each. The padded name follows.
   static func news(in bytes: ArraySlice<UInt8>) -> News {
     var changes: [Change] = []
     var rest = bytes

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The slices of one send. The list is reused, to avoid allocations. The slices' buffers must not grow between the
-/// first `append` and `send`.
+/// The slices of one send. The list is reused, to avoid allocations. The slices' buffers must not grow
+/// between the first `append` and `send`.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0
@@ -40,8 +40,8 @@ package import TribuneWire
     vectorCount += 1
   }
 
-  /// Sends the slices, and clears the list. Returns the number of bytes sent, which is 0 if the peer's buffer is
-  /// full.
+  /// Sends the slices, and clears the list. Returns the number of bytes sent, which is 0 if the peer's buffer
+  /// is full.
   package func send(to descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     defer {
       vectorCount = 0

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// An immutable file in memory. Its seals make it safe to pass on and to map. If another process made the file, its
-/// seals must be checked first.
+/// An immutable file in memory. Its seals make it safe to pass on and to map. If another process made the
+/// file, its seals must be checked first.
 package final class MemoryFile: AttachedFile {
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
@@ -53,8 +53,8 @@ package final class MemoryFile: AttachedFile {
     return file
   }
 
-  /// Makes a file without seals. Throws `Errno.fileTooBig` if `length` exceeds this process's limit for files,
-  /// because the kernel would enforce that limit by a signal.
+  /// Makes a file without seals. Throws `Errno.fileTooBig` if `length` exceeds this process's limit for
+  /// files, because the kernel would enforce that limit by a signal.
   static func makeEmpty(_ name: String, for length: Int) throws(Errno) -> FileDescriptor {
     var limit = rlimit()
     _ = try retrying { unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) }
@@ -63,8 +63,8 @@ package final class MemoryFile: AttachedFile {
     return FileDescriptor(owning: try retrying { unsafe memfd_create(name, flags) })
   }
 
-  /// True for a memory file, on which calls never block. On any other file, the process behind the descriptor may
-  /// delay calls for ever.
+  /// True for a memory file, on which calls never block. On any other file, the process behind the descriptor
+  /// may delay calls for ever.
   package static func isInMemory(_ descriptor: CInt) -> Bool { fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 }
 
   /// Throws if the file is not an immutable, readable memory file of this length. Never blocks.

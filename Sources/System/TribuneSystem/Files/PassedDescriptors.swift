@@ -38,7 +38,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package var rawValues: [CInt] { waiting }
 
-  /// Removes everything. The caller owns the returned descriptors. Stand-ins are dropped.
+  /// Removes everything, and returns the descriptors without stand-ins. The caller owns them.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)

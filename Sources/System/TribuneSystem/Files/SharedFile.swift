@@ -33,8 +33,8 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Returns the first `length` bytes, or fewer if the file is shorter. The file need not be sealed. Returns nil if
-  /// it is not a readable memory file.
+  /// Returns the first `length` bytes, or fewer if the file is shorter. The file need not be sealed. Returns
+  /// nil if it is not a readable memory file.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
     // A read from any other file could block, or consume data.
@@ -48,8 +48,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Frees the whole pages in the range, which then read as zeros. Returns false if that fails, for example because a
-  /// system call filter forbids it.
+  /// Frees the whole pages in the range, which then read as zeros. Returns false if that fails, for example
+  /// because a system call filter forbids it.
   package func discard(_ range: Range<Int>) -> Bool {
     precondition(range.lowerBound >= 0 && range.upperBound <= length)
     let descriptor = self.descriptor.rawValue
@@ -62,8 +62,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the first part with memory at or behind `offset`. Reading other parts through a mapping would allocate
-  /// memory for them.
+  /// Returns the first part with memory at or behind `offset`. Reading other parts through a mapping would
+  /// allocate memory for them.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {

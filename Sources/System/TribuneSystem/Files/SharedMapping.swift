@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may reorder
-/// stores, but not across a `publish`.
+/// A shared file, mapped for reading and writing. A store survives a kill of this process. The compiler may
+/// reorder stores, but not across a `publish`.
 @safe @usableFromInline package struct SharedMapping: ~Copyable {
   @usableFromInline let address: UnsafeMutableRawPointer
   @usableFromInline package let count: Int
@@ -17,7 +17,7 @@ import Glibc
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else { throw .current }
     unsafe address = mapped
     count = file.length
-    // The file may be much longer than its memory, and a core dump would include all of it.
+    // The file may be much longer than the memory that it uses, and a core dump would include the whole file.
     _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
   }
 
@@ -49,7 +49,7 @@ import Glibc
     return unsafe _overrideLifetime(span, borrowing: ())
   }
 
-  /// Copies `source` into the mapping, of which `source` may be a part.
+  /// Copies `source` into the mapping. `source` may be a part of the mapping itself.
   package func store(_ source: RawSpan, at offset: Int) {
     precondition(offset >= 0 && offset <= count && source.byteCount <= count - offset)
     unsafe source.withUnsafeBytes { bytes in
@@ -102,7 +102,7 @@ import Glibc
 
     @inlinable @inline(__always)
     func address(of row: Int, _ word: Int) -> UnsafeMutablePointer<UInt64> {
-      // As unsigned numbers, negative ones are very large, so they fail too.
+      // Negative indices become very large unsigned numbers, so they fail, too.
       precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
       return unsafe first + (row &* 8 &+ word)
     }

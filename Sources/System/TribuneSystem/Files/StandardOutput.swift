@@ -12,11 +12,11 @@ package enum StandardOutput {
 
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
-  /// Selects UTF-8, which the programs write in any environment. Every glibc has C.UTF-8.
+  /// Makes the C library use UTF-8, because the programs always write it. Every glibc has C.UTF-8.
   package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
-  /// Writes all bytes, and blocks. Throws `Errno.brokenPipe` if the pipe has no reader. The process must ignore or
-  /// block SIGPIPE.
+  /// Writes all bytes, and blocks. Throws `Errno.brokenPipe` if the pipe has no reader. The process must
+  /// ignore or block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
 
   /// Prints the text. Returns an exit status for the program.
@@ -36,8 +36,8 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// True if standard error is /dev/null. It compares device numbers, because the /dev of a service can differ from
-  /// that in which systemd opened the file.
+  /// True if standard error is /dev/null. It compares device numbers, because a service's /dev can differ
+  /// from the /dev in which systemd opened the file.
   package static var isNull: Bool {
     var (status, null) = (stat(), stat())
     return unsafe fstat(STDERR_FILENO, &status) == 0 && stat("/dev/null", &null) == 0

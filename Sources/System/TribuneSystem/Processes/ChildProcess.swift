@@ -4,12 +4,13 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// A child process. One thread reaps it and sends it signals, so a signal never reaches a process that reuses its
-/// pid.
+/// A child process. One thread reaps it and sends it signals, so a signal never reaches a process that reuses
+/// its pid.
 package final class ChildProcess: Sendable {
   package enum Input: Sendable {
     case inherited
-    /// The child's input is a file in memory. Unlike a pipe, the file causes no error if the child does not read it.
+    /// The child's input is a file in memory. Unlike a pipe, it causes no error if the child does not read
+    /// it.
     case bytes([UInt8])
   }
 
@@ -21,8 +22,8 @@ package final class ChildProcess: Sendable {
 
   package enum Errors: Sendable {
     case inherited
-    /// Passes all bytes to the closure, and keeps the last `limit` bytes. The thread that waits for the child calls
-    /// the closure.
+    /// Passes all bytes to the closure, and keeps the last `limit` bytes. The thread that waits for the child
+    /// calls the closure.
     case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
   }
 
@@ -99,7 +100,7 @@ package final class ChildProcess: Sendable {
         output: ChildPipe(capturedNumber, output), errors: ChildPipe(relayedNumber, errors))
       return wait.run(signals)
     }
-    // `Thread.result` reaps the child even if no thread can be started.
+    // Even if a new thread cannot be started, `Thread.result` runs `wait`, which reaps the child.
     ending = Task { await Thread.result(of: wait) }
   }
 

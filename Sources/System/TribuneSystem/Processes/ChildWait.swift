@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// Passes signals to the thread that waits for a child, one byte each. Both ends of the pipe stay open, so a late
-/// signal does no harm.
+/// Passes signals to the thread that waits for a child, one byte each. Both ends of the pipe stay open, so a
+/// late signal does no harm.
 final class ChildSignalPipe: Sendable {
   private let pipe: Pipe
 
@@ -78,10 +78,10 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Ends the group of a child that got a signal and has ended. The group gets the signal again, because a shell
-  /// blocks signals while it starts a command: the first signal may have ended only the shell. The rest of the group
-  /// is killed when the output pipe is closed, when SIGKILL is sent, or after a second. The child is reaped later, so
-  /// its id is not reused.
+  /// Ends the group of a child that got a signal and has ended. The group gets the signal again, because a
+  /// shell blocks signals while it starts a command: the first signal may have ended only the shell. The rest
+  /// of the group is killed when the output pipe is closed, when SIGKILL is sent, or after a second. The
+  /// child is reaped later, so its id is not reused.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -163,8 +163,8 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// Reads the present bytes. Returns false if there are none, but a process, such as a child of the child, can still
-  /// write.
+  /// Reads the present bytes. Returns false if there are none, but a process, such as a child of the child,
+  /// can still write.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }

@@ -3,7 +3,7 @@
 import CTribuneLinux
 import Glibc
 
-/// The process at the other end of a Unix socket. The process may have ended, and another one may have its id.
+/// The process at the other end of a Unix socket. It may have ended, and another process may have its id.
 package enum PeerProcess: ~Copyable {
   /// The kernel has given a pidfd (since Linux 6.5).
   case handle(FileDescriptor)
@@ -34,7 +34,7 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
-  /// True if the process has ended. Until then, no other process gets its id. It is false for `unverified`.
+  /// True if the process has ended. Until then, its id is not reused. Always false for `unverified`.
   package var hasEnded: Bool {
     switch self {
     case .handle(let handle):

@@ -44,7 +44,7 @@ package struct ProcessFacts: Equatable, Sendable {
     units(in: cgroup).first.flatMap { $0.contains(".") ? $0 : nil }
   }
 
-  /// This process's innermost unit, which may be one of a user's service manager.
+  /// This process's innermost unit, which may belong to a user's service manager.
   package static var innermostUnit: String? {
     do throws(Errno) {
       let cgroup = try InputFile.contents(of: "/proc/self/cgroup", lengthMax: 1 << 16, waits: false)
@@ -63,7 +63,7 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return [] }
-    // Splits bytes: a user can choose names below a unit, and a combining character would hide the slash before it.
+    // Splits bytes: a user can choose names below a unit, and a combining character would hide the slash.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     // systemd adds the prefix _ to a name that the kernel reserves.
     return parts.filter { !$0.hasSuffix(".slice") }.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }
@@ -93,8 +93,8 @@ package struct ProcessFacts: Equatable, Sendable {
     return ancestor > 0
   }
 
-  /// Returns a number from proc_pid_stat(5), or 0 if it is unknown. `field` counts from 1, and must be behind the
-  /// name.
+  /// Returns a number from proc_pid_stat(5), or 0 if it is unknown. `field` counts from 1, and must be behind
+  /// the name.
   private static func number(_ field: Int, of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {

@@ -6,7 +6,7 @@ import Glibc
 package enum ProgramFile {
   package static var searchPath: String { Environment.value(of: "PATH") ?? "/bin:/usr/bin" }
 
-  /// Throws the error with which a start of the program would fail, also if its interpreter is missing.
+  /// Throws the error with which a start of the program would fail. Also checks a script's interpreter.
   package static func check(_ name: [UInt8]) throws(Errno) {
     let slash = UInt8(ascii: "/")
     if name.contains(slash) { return try checkFile(name) }

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 
 package enum ProgramText {
-  /// Releases the program's pages of code. If the program uses a page again, the kernel maps it again from its cache.
-  /// Without this call, half of an idle daemon's memory would be code that only its start needs.
+  /// Releases the program's pages of code. If the program uses a page again, the kernel maps it again from
+  /// its cache. Without this call, half of an idle daemon's memory would be code that only its start needs.
   package static func release() throws(Errno) {
     var failure: CInt = 0
     _ = unsafe dl_iterate_phdr(

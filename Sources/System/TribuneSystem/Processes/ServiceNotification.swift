@@ -23,8 +23,8 @@ package struct ServiceSocket: ~Copyable {
 
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }
 
-  /// Sends a notification. `$NOTIFY_SOCKET` must be a path, or `@` followed by an abstract name. If the socket is
-  /// full and `waits` is false, throws `Errno.again`.
+  /// Sends a notification. `$NOTIFY_SOCKET` must be a path, or `@` followed by an abstract name. If the
+  /// socket is full and `waits` is false, throws `Errno.again`.
   package borrowing func send(_ text: String, waits: Bool, passing passed: CInt? = nil) throws(Errno) {
     guard let name = Environment.nonEmptyValue(of: Self.variable), name.hasPrefix("/") || name.hasPrefix("@")
     else { throw Errno(rawValue: EAFNOSUPPORT) }

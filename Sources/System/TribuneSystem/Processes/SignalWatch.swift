@@ -4,13 +4,14 @@ import CTribuneLinux
 import Glibc
 import Synchronization
 
-/// Receives signals. It must be made before the process has a second thread, because a signal that some thread does
-/// not block would end the process. It also blocks SIGPIPE, so a write without a reader only returns an error.
+/// Receives signals. It must be made before the process has a second thread, because a signal that some
+/// thread does not block would end the process. It also blocks SIGPIPE: a write to a pipe without a reader
+/// then returns an error.
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// True if the kernel sent the signal. A terminal's signal, for example, goes to its whole foreground group,
-    /// including children.
+    /// True if the kernel sent the signal. A terminal's signal, for example, goes to its whole foreground
+    /// group, including children.
     package var isFromKernel: Bool
   }
 
@@ -26,12 +27,13 @@ package struct SignalWatch: Sendable {
     return stream
   }
 
-  /// From now on, `signals` has the signals. Until then, they have their default effect, so that a process that hangs at
-  /// its start can be ended.
+  /// Makes `signals` deliver the signals. Before this call, they have their default effect, so a user can end
+  /// a process that hangs at its start.
   package func begin() { use.hasBegun.store(true, ordering: .releasing) }
 
-  /// - Parameter numbers: the signals to receive. A signal that this process ignores from its start stays ignored,
-  ///   also in children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background commands.
+  /// - Parameter numbers: the signals to receive. A signal that this process ignores from its start stays
+  ///   ignored, also in children: nohup ignores SIGHUP, and a shell ignores SIGINT and SIGQUIT for background
+  ///   commands.
   package init(_ numbers: [Int32]) throws(Errno) {
     let mask = SignalMask(numbers.filter { tribune_signal_is_ignored($0) == 0 })
     maskBefore = SignalMask([SIGPIPE]).block()

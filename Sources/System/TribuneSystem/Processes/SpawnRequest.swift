@@ -38,7 +38,7 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
   }
 
-  /// Gives the descriptor to the child, under another number. The request's end closes this process's copy.
+  /// Gives the descriptor to the child, under another number. `deinit` closes this process's copy.
   mutating func give(_ descriptor: consuming FileDescriptor, as number: CInt) throws(Errno) {
     let rawValue = descriptor.release()
     given.append(rawValue)

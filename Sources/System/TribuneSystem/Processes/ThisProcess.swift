@@ -19,8 +19,8 @@ package enum ThisProcess {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Must be called first. Exits if this process lacks what libdispatch needs: without /proc, that sometimes crashes;
-  /// without threads, it waits for ever.
+  /// Must be called first. Exits if /proc is missing, or threads cannot be started. Without /proc,
+  /// libdispatch sometimes crashes. Without threads, it waits for ever.
   ///
   /// - Parameter failure: the exit status in these cases.
   package static func begin(_ program: String, failure: Int32) {

@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// A timer whose descriptor epoll can watch. It costs less than a timeout for each wait, for which the kernel would
-/// start and stop a timer.
+/// A timer whose descriptor epoll can watch. A timeout of epoll_wait(2) would cost more, because the kernel
+/// would start and stop a timer for each wait.
 package struct Alarm: ~Copyable {
   private let timer: FileDescriptor
 

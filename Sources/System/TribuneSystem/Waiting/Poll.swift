@@ -34,7 +34,7 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits until the socket has data (if `forWriting`, space), or its peer is gone. Returns false after the timeout.
+  /// Waits for data (if `forWriting`, for space), or until the peer is gone. Returns false after the timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
