@@ -148,9 +148,7 @@ struct FloodTests {
     let bus = try TestBus(
       configuration: "[Bus]\nFrameTimeoutSec=10min\n[Object \"o\"]\nProtocol=P\n", folder: folder)
     let root = try RawClient.greeted(bus)
-    for number in 0..<4000 {
-      try root.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
-    }
+    try Self.retain(4000, root)
     let greedy = try (0..<110).map { _ in try RawClient.greeted(bus, as: 65_534) }
     let other = try RawClient.greeted(bus, as: 65_533)
     // Withhold the last byte of posts that do not fit the socket until the bus stops for a moment.
@@ -171,17 +169,23 @@ struct FloodTests {
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
   }
 
-  @Test("a question, its answer and its verdict come before the lists of many users")
-  func listsOfManyUsers() throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    let bus = try TestBus(folder: folder)
-    let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    for number in 0..<4000 {
-      try asker.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
+  private static func retain(_ count: Int, _ poster: RawClient) throws {
+    for number in 0..<count {
+      try poster.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
     }
+    try poster.settle()
+  }
+
+  @Test(
+    "a question, its answer and its verdict come before the lists of many users",
+    arguments: [(100, 4000), (1500, 200)] as [(UInt32, Int)])
+  func listsOfManyUsers(userCount: UInt32, retainedCount: Int) throws {
+    try TribuneSystem.ThisProcess.raiseDescriptorLimit()
+    let bus = try TestBus.allowingAll()
+    let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try Self.retain(retainedCount, asker)
     try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["a.shouldB"]), serial: 1)
-    let users = try (0..<100).map { try RawClient.greeted(bus, as: 60_000 + $0) }
+    let users = try (0..<userCount).map { try RawClient.greeted(bus, as: 60_000 + $0) }
     let before = try asker.busEntry().posted
     try bus.freeze()
     for user in users {
@@ -198,6 +202,28 @@ struct FloodTests {
     #expect(during < users.count / 2, "\(during)")
     for user in users { try user.settle() }
     #expect(try asker.busEntry().posted - before == 2 * users.count)
+  }
+
+  @Test("a bus that ends does not answer all lists that wait", arguments: [SIGINT, SIGTERM])
+  func endBehindLists(signal: CInt) throws {
+    let bus = try TestBus.allowingAll()
+    try Self.retain(4000, try RawClient.greeted(bus))
+    let clients = try (0..<60).map { try RawClient.greeted(bus, as: 60_000 + $0 % 4) }
+    let count: Serial = 500
+    try bus.freeze()
+    for client in clients {
+      try client.send { buffer in
+        for serial in 1...count { buffer.appendFrame(List(.retained), serial: serial) }
+      }
+    }
+    bus.signal(signal)
+    bus.signal(SIGCONT)
+    var answered = 0
+    for client in clients {
+      try client.readToEnd { if $0.kind != .entry, $0.header.serial > 0 { answered += 1 } }
+    }
+    #expect(answered < clients.count * Int(count) / 2)
+    #expect(bus.status() == 0)
   }
 
   @Test("the bus frees a flood's memory when the observers that did not read leave")

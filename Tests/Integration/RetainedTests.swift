@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 @Suite("Retained notifications on the bus", .timeLimit(.minutes(15)))
@@ -50,6 +51,44 @@ struct RetainedTests {
     try other.sendConfirmed(Cancel(target: 2), serial: 3)
     for name in kept { try other.send(Post(options: .retain), serial: 4, name: name) }
     #expect(try names(other).isEmpty)
+  }
+
+  @Test("a long snapshot takes little memory, and reaches a slow reader whole, with later changes behind it")
+  func longSnapshot() throws {
+    let count = Seeds.isLong ? 1_000_000 : 60_000
+    let bus = try TestBus(configuration: "[Bus]\nLogMax=1G\n[Notifications]\nRetainedMax=1G\n")
+    let (poster, reader) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    func retain(_ numbers: some Sequence<Int>, _ text: String) throws {
+      for number in numbers {
+        try poster.send(Post(options: .retain), serial: 0, name: "a.b", object: "\(number)", text: text)
+      }
+      try poster.settle()
+    }
+    let old = String(repeating: "x", count: 100)
+    try retain(0..<count, old)
+    let before = try bus.privateMemory()
+    try reader.send(Room(limit: 100), serial: 0)
+    try reader.send(Observe(options: .retained), serial: 1, name: "a.b")
+    #expect(try reader.next(.ok).decode(Okay.self).retained == UInt32(count))
+    var next = 0
+    func read(upTo end: Int) throws {
+      while next < end {
+        let frame = try reader.next(.retained)
+        try #require(frame.object == "\(next)" && frame.payload == old)
+        next += 1
+      }
+    }
+    try read(upTo: 50)
+    let changed = stride(from: 0, to: count, by: count / 100)
+    try retain(changed, "new")
+    #expect(try bus.privateMemory() - before < 4 << 10)
+    try reader.send(Room(limit: .max), serial: 0)
+    try read(upTo: count)
+    for number in changed {
+      let frame = try reader.next(.post)
+      #expect(frame.object == "\(number)" && frame.payload == "new")
+    }
+    try reader.expectSilence()
   }
 
   @Test("a thousand snapshots for a client that does not read take little memory, and are sent once it reads")

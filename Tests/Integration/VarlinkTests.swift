@@ -286,6 +286,19 @@ struct VarlinkTests {
     #expect(count + lost == 5_000 && lost > 0)
   }
 
+  @Test("an observer that reads late has lost nothing if the poster waits for it")
+  func patientPoster() throws {
+    let bus = try TestBus.withVarlink(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\n")
+    let observer = try VarlinkClient(bus)
+    #expect(try observer.start("Observe", "{\"patterns\":[\"a\"]}")["kind"] == "ready")
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    try poster.send(Pace(limit: .max), serial: 0)
+    let (stream, other) = (PostStream(poster, name: "a"), try RawClient.greeted(bus))
+    while try other.entry(of: welcome.connection)?.isPaused == false { try stream.fill() }
+    for _ in 0..<stream.posted { #expect(try observer.next()["kind"] == "notification") }
+    try poster.settle()
+  }
+
   @Test("a delegate is asked, takes more time, vetoes on another connection, and learns how the query ended")
   func delegation() throws {
     let delegate = try VarlinkClient(bus)

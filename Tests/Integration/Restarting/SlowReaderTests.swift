@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 @Suite("Slow readers over restarts", .timeLimit(.minutes(15)))
@@ -35,8 +35,7 @@ struct SlowReaderTests {
     func expectSilence() throws { try client.expectSilence() }
   }
 
-  /// `TRIBUNE_TEST_RESTARTS=N`: so many of each kind.
-  private static let rounds = Environment.value(of: "TRIBUNE_TEST_RESTARTS").flatMap { Int($0) } ?? 3
+  private static let rounds = Seeds.isLong ? 50 : 3
 
   @Test("receive each notification or its count, over restarts and deaths")
   func account() throws {

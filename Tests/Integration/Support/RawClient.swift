@@ -189,10 +189,15 @@ final class RawClient {
 
   func readToEnd() throws -> [Frame] {
     var frames: [Frame] = []
+    try readToEnd { frames.append($0) }
+    return frames
+  }
+
+  func readToEnd(_ body: (Frame) -> Void) throws {
     do {
-      while true { frames.append(try next()) }
+      while true { body(try next()) }
     } catch is Ended {
-      return frames
+      return
     }
   }
 

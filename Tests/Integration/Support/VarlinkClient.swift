@@ -107,10 +107,12 @@ extension ServedBus {
 }
 
 extension TestBus {
-  static func withVarlink(in folder: TestFolder? = nil) throws -> TestBus {
+  static func withVarlink(in folder: TestFolder? = nil, configuration: String = "") throws -> TestBus {
     let folder = try folder ?? TestFolder()
     let path = "\(folder.path)/bus"
-    return try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+    return try TestBus(
+      configuration: configuration, arguments: ["--listen=\(path)", "--varlink=\(path).varlink"],
+      folder: folder)
   }
 }
 

@@ -171,10 +171,39 @@ struct RoomTests {
   }
 
   /// The time for which posters wait is over.
-  private func endPatience(with session: Session) {
+  private func endPatience(with session: Session) { wait(for: session, since: Instant(nanoseconds: 0)) }
+
+  private func wait(for session: Session, since: Instant) {
     session.pacing.flow = .flowing
-    session.pacing.flow = .pacing(since: Instant(nanoseconds: 0), isOver: false)
+    session.pacing.flow = .pacing(since: since, isOver: false)
     bus.server.sender.checkPacing(of: session)
+  }
+
+  @Test("makes a poster wait for the time that the poster has named, and then loses the oldest")
+  func namedTime() throws {
+    try observe(limit: 0)
+    try poster.send(Pace(limit: 5_000), serial: 0)
+    try post(1...600)
+    let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
+    let now = bus.server.context.now.nanoseconds
+    wait(for: session, since: Instant(nanoseconds: now - 4_999_999_999))
+    #expect(session.pacing.isPacing && posting.pacing.isPaused && session.output.lostCount == 0)
+    wait(for: session, since: Instant(nanoseconds: now - 5_000_000_000))
+    #expect(session.pacing.isLossy && !posting.pacing.isPaused && session.output.lostCount > 0)
+  }
+
+  @Test("pauses no poster as a monitor, not even a patient one, and loses what it does not read")
+  func watching() throws {
+    try grant(0)
+    try observer.send(Monitor(), serial: 1, name: "load.*")
+    try bus.pass(observer)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try post(1...600)
+    let (session, posting) = (try bus.session(of: observer), try bus.session(of: poster))
+    #expect(session.pacing.isLossy && !posting.pacing.isPaused)
+    try grant(10_000)
+    let lost = try observer.frames(of: .lost, Lost.self).map(\.count).reduce(0, +)
+    #expect(lost > 0 && lost == session.output.lostCount)
   }
 
   @Test("loses nothing of a patient poster because of others, who lose their new notifications")
