@@ -10,14 +10,12 @@ import TribuneWire
 @Suite("The log's use between two compactions")
 struct LogTurnoverTests {
   private let turnover = LogTurnover()
-  private let accounts = Accounts(privileged: [0])
-
-  private func user(_ uid: UInt32) -> UserAccount { accounts.account(of: uid) }
+  private let users = UserTable(Accounts(privileged: [0]))
 
   private func fill(_ uid: UInt32) -> Int {
     for count in 0..<1_000_000 {
-      if user(uid).waitsForCompaction.value { return count }
-      turnover.charge(744, to: user(uid))
+      if users[uid].waitsForCompaction.value { return count }
+      turnover.charge(744, to: users[uid])
     }
     return 1_000_000
   }

@@ -27,7 +27,8 @@ struct PartialFramesTests {
       id: ConnectionID(rawValue: number), slot: ConnectionSlot(index: Int(number)),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: number,
       peer: PeerIdentity(pid: 1, uid: user, gid: user, process: "", units: PeerUnits()),
-      subject: Subject(user: user), account: accounts.account(of: user), connected: Instant(nanoseconds: 0),
+      subject: Subject(user: user), user: User(accounts.account(of: user)),
+      connected: Instant(nanoseconds: 0),
       limits: .fromBus)
   }
 

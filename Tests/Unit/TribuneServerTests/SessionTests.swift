@@ -108,7 +108,7 @@ struct SessionTests {
       id: ConnectionID(rawValue: 7), slot: ConnectionSlot(index: 0),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: 1,
       peer: PeerIdentity(pid: 1, uid: 0, gid: 0, process: "", units: PeerUnits(system: "")),
-      subject: Subject(user: 0), account: Accounts().account(of: 0), connected: Instant(nanoseconds: 0),
+      subject: Subject(user: 0), user: User(Accounts().account(of: 0)), connected: Instant(nanoseconds: 0),
       limits: .fromBus, state: state)
   }
 }

@@ -14,20 +14,20 @@ struct TimeSharesTests {
 
   private let clock = Clock()
   private let timeShares: TimeShares
-  private let (greedy, other, third): (UserAccount, UserAccount, UserAccount)
+  private let (greedy, other, third): (User, User, User)
 
   init() {
-    let accounts = Accounts()
-    (greedy, other, third) = (accounts.account(of: 1), accounts.account(of: 2), accounts.account(of: 3))
+    let users = UserTable(Accounts())
+    (greedy, other, third) = (users[1], users[2], users[3])
     timeShares = TimeShares { [clock] in clock.now }
     begin()
   }
 
   private func begin() { timeShares.begin(at: Instant(nanoseconds: clock.now)) }
 
-  private func handleAll(of account: UserAccount, nanoseconds: UInt64, isMuchWork: Bool = true) -> Int {
+  private func handleAll(of user: User, nanoseconds: UInt64, isMuchWork: Bool = true) -> Int {
     for count in 0..<100_000 {
-      guard timeShares.hasTime(for: account, isMuchWork: isMuchWork) else { return count }
+      guard timeShares.hasTime(for: user, isMuchWork: isMuchWork) else { return count }
       clock.now += nanoseconds
     }
     return 100_000
@@ -114,18 +114,16 @@ struct TimeSharesTests {
 
   @Test("However many users there are, root waits for few of them, and each has a turn in time")
   func manyUsers() {
-    let accounts = Accounts(privileged: [0])
-    let (root, users) = (
-      accounts.account(of: 0), (1...1000 as ClosedRange<UInt32>).map(accounts.account(of:))
-    )
+    let table = UserTable(Accounts(privileged: [0]))
+    let (root, users) = (table[0], (1...1000 as ClosedRange<UInt32>).map { table[$0] })
     var served: [UInt32: Int] = [:]
     let rounds = users.count / TimeShares.lateUsersMax + 2
     for round in 0..<3 * rounds {
       var count = 0
-      for account in users where timeShares.hasTime(for: account, isMuchWork: true) {
+      for user in users where timeShares.hasTime(for: user, isMuchWork: true) {
         clock.now += TimeShares.iterationNanosecondsMax
-        #expect(served[account.uid, default: round] >= round - rounds)
-        served[account.uid] = round
+        #expect(served[user.uid, default: round] >= round - rounds)
+        served[user.uid] = round
         count += 1
       }
       #expect(count <= 1 + TimeShares.lateUsersMax)

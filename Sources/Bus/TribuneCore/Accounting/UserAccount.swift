@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-package import TribuneWire
+import TribuneWire
 
 package final class UserAccount {
   struct Charges {
@@ -44,41 +44,7 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value.uses }
   }
 
-  /// The bus drops notifications of the user's slow observers if the unread bytes exceed the share and this
-  /// limit. Each drop sets the limit above the remaining bytes, so the next drop comes later.
-  package var relievedAbove = 0
-
-  package let pauses = Cell(PauseBudget())
-
-  /// The last loop iteration in which the bus handled frames of the user, and the time spent on these frames.
-  package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
-
-  /// The last loop iteration in which the user got a turn after the time of the iteration was over. `next` is
-  /// the first iteration that can have another such turn.
-  package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
-
-  /// The number of a compaction, and the bytes that the bus has logged for the user since this compaction.
-  package let logged = Cell((compaction: UInt64(0), byteCount: 0))
-  package let waitsForCompaction = Cell(false)
-
-  var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
-}
-
-/// The time for which a user's observers may pause other users' posters: at most a tenth of the time, and at
-/// most one second at once.
-package struct PauseBudget {
-  private static let most: Int64 = 1_000_000_000
-  /// In nanoseconds. Negative after a pause that was longer than the rest of the budget.
-  private var left = most
-  private var known: Instant?
-
-  package mutating func hasTime(at now: Instant) -> Bool {
-    if let known { left = min(Self.most, left + Int64(clamping: now.nanoseconds(since: known) / 10)) }
-    known = now
-    return left > 0
-  }
-
-  package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
+  package var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
 /// Counts of a user's descriptors. Any thread may change these counts.

@@ -29,6 +29,7 @@ final class BusServer: EventLoopTarget {
 
   let context: ServerContext
   let sessions: SessionTable
+  let bus: Cell<Bus>.Reference
   let wal: WriteAheadLog
   let acceptor: Acceptor
   let recorder: Recorder
@@ -38,7 +39,6 @@ final class BusServer: EventLoopTarget {
   private let timeShares: TimeShares
   private let gatekeeper: Gatekeeper
   let lister: Lister
-  let bus: Cell<Bus>
   let files: UserInfoFiles
   let reader: FrameReader
   let handover: Handover
@@ -58,52 +58,38 @@ final class BusServer: EventLoopTarget {
     timeShares: TimeShares = TimeShares(), isStepped: Bool = false
   ) throws(Errno) {
     let configuration = configuration.fitted(to: wal, log)
-    context = ServerContext(configuration, log: log)
-    (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
     let accounts = Accounts(privileged: [0, ThisProcess.effectiveUser])
-    sessions = SessionTable(accounts)
-    bus = Cell(Bus(configuration, accounts))
-    let core = unsafe bus.reference
+    context = ServerContext(configuration, accounts, log: log)
+    (bus, sessions) = (context.bus, context.sessions)
+    (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     let quota = DescriptorQuota(accounts, ClosingThreads(hasThreads: !isStepped))
     files = UserInfoFiles(quota, log: log)
-    recorder = Recorder(wal, keeper, core, sessions, files, context)
-    sender = try Sender(recorder, files, sessions, loop, pool, context)
-    let monitor = TrafficMonitor(core, sender)
+    recorder = Recorder(wal, keeper, files, context)
+    sender = try Sender(recorder, files, loop, pool, context)
+    let monitor = TrafficMonitor(sender, context)
     let replier = Replier(sender, monitor, RefusalLog(context))
     let partials = PartialFrames(accounts)
     timeShares.heedsLog = !isStepped
     self.timeShares = timeShares
-    let introducer = Introducer(sessions, sender, replier, context)
-    snapshots = Snapshots(sessions, recorder, sender, monitor, introducer, context)
-    interpreter = Interpreter(
-      core, sessions, recorder, sender, monitor, replier, introducer, snapshots, context)
-    acceptor = Acceptor(loop, sessions, context)
-    gatekeeper = Gatekeeper(
-      bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
-      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, timeShares: timeShares,
-      loop: loop, keeper: keeper, context: context)
-    lister = Lister(core, sessions, interpreter, replier, keeper, wal, timeShares, context)
-    let dispatcher = FrameDispatcher(
-      core, sessions, recorder, sender, monitor, replier, interpreter, gatekeeper, files, quota,
-      context)
-    let router = Router(
-      core, sender, monitor, replier, introducer, interpreter, timeShares, context)
-    let calls = VarlinkCalls(core, sessions, recorder, replier, router, dispatcher, context)
-    reader = FrameReader(
-      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, calls,
-      lister, context)
-    handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
-    dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
+    let introducer = Introducer(sender, replier, context)
+    snapshots = Snapshots(sender, monitor, introducer, context)
+    interpreter = Interpreter(sender, monitor, replier, introducer, snapshots, context)
+    acceptor = Acceptor(loop, context)
+    gatekeeper = Gatekeeper(interpreter, acceptor, partials, quota, timeShares, context)
+    lister = Lister(interpreter, timeShares, context)
+    let dispatcher = FrameDispatcher(interpreter, gatekeeper, files, context)
+    let router = Router(introducer, interpreter, timeShares, context)
+    let calls = VarlinkCalls(router, dispatcher, replier, recorder, context)
+    reader = FrameReader(calls, gatekeeper, lister, partials, pool, context)
+    handover = Handover(recorder, gatekeeper, context)
+    dueTimeouts = DueTimeouts(interpreter, acceptor, gatekeeper, reader, context)
   }
 
   // MARK: From the first to the last
 
   func takeOver(_ passed: PassedAtStart) {
-    let recovery = unsafe Recovery(
-      from: passed, bus: bus.reference, sessions: sessions, wal: wal, recorder: recorder, sender: sender,
-      interpreter: interpreter, gatekeeper: gatekeeper, quota: files.quota, reader: reader, loop: loop,
-      keeper: keeper, context: context)
+    let recovery = Recovery(from: passed, interpreter, gatekeeper, reader, context)
     recovery.run()
     _ = endIteration()
     recovery.logResult()
@@ -278,7 +264,7 @@ final class BusServer: EventLoopTarget {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {
       if session.speaksVarlink,
-        !timeShares.hasTime(for: session.account, isMuchWork: true)
+        !timeShares.hasTime(for: session.user, isMuchWork: true)
       {
         sender.postpone(session)
       } else {
@@ -289,7 +275,7 @@ final class BusServer: EventLoopTarget {
 
   private func flushSharingTime() {
     while let session = sender.takeScheduled() {
-      if timeShares.hasTime(for: session.account, isMuchWork: session.speaksVarlink) {
+      if timeShares.hasTime(for: session.user, isMuchWork: session.speaksVarlink) {
         sender.flush(session)
       } else {
         sender.postpone(session)

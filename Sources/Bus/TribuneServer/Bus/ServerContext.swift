@@ -4,8 +4,13 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The state that all parts share: configuration, time, timeouts, counters, and the `Log` of messages.
+/// The state that all parts share: the core, the sessions, configuration, time, timeouts, counters, and the `Log` of
+/// messages.
 final class ServerContext {
+  private let core: Cell<Bus>
+  /// Does not retain the core: the context must outlive all copies.
+  let bus: Cell<Bus>.Reference
+  let sessions: SessionTable
   let log: Log
   var configuration: Configuration
   private(set) var now: Instant
@@ -23,7 +28,10 @@ final class ServerContext {
     case losses = "lossy observers"
   }
 
-  init(_ configuration: Configuration, log: Log) {
+  init(_ configuration: Configuration, _ accounts: Accounts, log: Log) {
+    core = Cell(Bus(configuration, accounts))
+    bus = unsafe core.reference
+    sessions = SessionTable(accounts)
     self.configuration = configuration
     self.log = log
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)

@@ -14,7 +14,7 @@ final class Interpreter {
   let recorder: Recorder
   let sender: Sender
   let monitor: TrafficMonitor
-  private let replier: Replier
+  let replier: Replier
   private let introducer: Introducer
   private let snapshots: Snapshots
   private let effects = Cell(Batch<Effect>())
@@ -23,15 +23,13 @@ final class Interpreter {
   private let observeLess = Cell<[Session]>([])
   private let verdicts = Cell<[VerdictEntry]>([])
 
-  /// `bus` must outlive the interpreter, because a `Reference` does not retain its cell.
   init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ snapshots: Snapshots,
-    _ context: ServerContext
+    _ sender: Sender, _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer,
+    _ snapshots: Snapshots, _ context: ServerContext
   ) {
-    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
-    (self.snapshots, self.context) = (snapshots, context)
+    (bus, sessions, recorder) = (context.bus, context.sessions, sender.recorder)
+    (self.sender, self.monitor, self.replier) = (sender, monitor, replier)
+    (self.introducer, self.snapshots, self.context) = (introducer, snapshots, context)
   }
 
   // MARK: Events

@@ -16,8 +16,9 @@ final class Introducer {
   private let replier: Replier
   private let context: ServerContext
 
-  init(_ sessions: SessionTable, _ sender: Sender, _ replier: Replier, _ context: ServerContext) {
-    (self.sessions, self.sender, self.replier, self.context) = (sessions, sender, replier, context)
+  init(_ sender: Sender, _ replier: Replier, _ context: ServerContext) {
+    sessions = context.sessions
+    (self.sender, self.replier, self.context) = (sender, replier, context)
   }
 
   /// - Parameter count: the number of notifications that follow the introduction.

@@ -18,12 +18,12 @@ final class Router {
   private let timeShares: TimeShares
 
   init(
-    _ bus: Cell<Bus>.Reference, _ sender: Sender, _ monitor: TrafficMonitor, _ replier: Replier,
     _ introducer: Introducer, _ interpreter: Interpreter, _ timeShares: TimeShares, _ context: ServerContext
   ) {
-    (self.bus, self.sender, self.monitor) = (bus, sender, monitor)
-    (self.replier, self.introducer) = (replier, introducer)
-    (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
+    (bus, sender) = (context.bus, interpreter.sender)
+    (monitor, replier) = (interpreter.monitor, interpreter.replier)
+    (self.introducer, self.interpreter) = (introducer, interpreter)
+    (self.timeShares, self.context) = (timeShares, context)
   }
 
   func routePosts(of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader) -> Int {

@@ -37,7 +37,7 @@ extension Sender {
 
   func mayPace(_ poster: Session, for observer: Session) -> Bool {
     observer.account === poster.account || poster.output.flags.pace > 0
-      || observer.account.pauses.value.hasTime(at: context.now)
+      || observer.user.pauses.value.hasTime(at: context.now)
   }
 
   private func countPause(for observer: Session) {
@@ -45,7 +45,7 @@ extension Sender {
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
     else { return }
     let most = context.configuration.queue.paceMaxNanoseconds
-    observer.account.pauses.value.take(nanoseconds: min(most, context.now.nanoseconds(since: since)))
+    observer.user.pauses.value.take(nanoseconds: min(most, context.now.nanoseconds(since: since)))
   }
 
   func mayWait(_ poster: Session, since: Instant) -> Bool {
@@ -215,7 +215,7 @@ extension Sender {
       applyHardLimit(to: session)
     }
     if queuedByteCount > relievedAbove { flushAll() }
-    while let account = overShare.value.popLast() { relieve(account) }
+    while let user = overShare.value.popLast() { relieve(user) }
     if isOverTotal { relieveTotal() }
   }
 
@@ -243,16 +243,16 @@ extension Sender {
   }
 
   private func chargeQueue(of session: Session, _ change: Int) {
-    let account = session.account
+    let (user, account) = (session.user, session.account)
     session.output.chargedByteCount += change
     accounts.charge(change, of: .queues, to: account)
     let use = account.use(of: .queues)
     if change < 0 {
-      account.relievedAbove = min(account.relievedAbove, use + reliefStep)
-    } else if use > account.relievedAbove, accounts.isOverShare(of: .queues, account),
-      overShare.value.last !== account
+      user.relievedAbove = min(user.relievedAbove, use + reliefStep)
+    } else if use > user.relievedAbove, accounts.isOverShare(of: .queues, account),
+      overShare.value.last !== user
     {
-      overShare.value.append(account)
+      overShare.value.append(user)
     }
     if change < 0 {
       totalRelievedAbove = min(totalRelievedAbove, accounts.used(.queues) + reliefStep)
@@ -273,14 +273,15 @@ extension Sender {
   /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share,
   /// the bus stops reading from connections with many unread control frames. If the user exceeds a lone
   /// user's share by an eighth of `MemoryMax=`, the bus closes some of the user's connections.
-  func relieve(_ account: UserAccount) {
+  func relieve(_ user: User) {
+    let account = user.account
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
     let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))
     for session in slow where session.output.byteCount > target {
       drop(from: session, downTo: target, dropsSnapshots: true)
     }
-    account.relievedAbove = account.use(of: .queues) + reliefStep
+    user.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
     // Paused clients cannot raise their limits on notifications, but their queues drain without that.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {

@@ -47,7 +47,7 @@ final class Sender {
   private let alarm: Alarm
   private var isAlarmSet = false
   let overSoftLimit = Cell<[Session]>([])
-  let overShare = Cell<[UserAccount]>([])
+  let overShare = Cell<[User]>([])
   var isOverTotal = false
   /// If all queues together exceed this number of bytes, `relieveTotal` examines them again.
   var totalRelievedAbove = 0
@@ -58,12 +58,12 @@ final class Sender {
   let snapshotsDue = Cell<[Session]>([])
 
   init(
-    _ recorder: Recorder, _ files: UserInfoFiles, _ sessions: SessionTable, _ loop: EventLoop,
-    _ pool: BufferPool, _ context: ServerContext
+    _ recorder: Recorder, _ files: UserInfoFiles, _ loop: EventLoop, _ pool: BufferPool,
+    _ context: ServerContext
   ) throws(Errno) {
-    (self.recorder, self.files, self.sessions, self.loop) = (recorder, files, sessions, loop)
-    unreadFiles = UnreadFiles(files.quota, sessions.accounts, recorder, context)
-    (self.pool, self.context) = (pool, context)
+    sessions = context.sessions
+    (self.recorder, self.files, self.loop, self.pool, self.context) = (recorder, files, loop, pool, context)
+    unreadFiles = UnreadFiles(files.quota, recorder, context)
     encodeBuffer = pool.take()
     alarm = try Alarm()
     try loop.add(alarm.rawValue, for: .readable, token: .alarm)

@@ -18,12 +18,9 @@ final class Snapshots {
   private let introducer: Introducer
   private let context: ServerContext
 
-  init(
-    _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender, _ monitor: TrafficMonitor,
-    _ introducer: Introducer, _ context: ServerContext
-  ) {
-    (self.sessions, self.recorder, self.sender) = (sessions, recorder, sender)
-    (self.monitor, self.introducer, self.context) = (monitor, introducer, context)
+  init(_ sender: Sender, _ monitor: TrafficMonitor, _ introducer: Introducer, _ context: ServerContext) {
+    (sessions, recorder) = (context.sessions, sender.recorder)
+    (self.sender, self.monitor, self.introducer, self.context) = (sender, monitor, introducer, context)
   }
 
   @inline(__always) var hasWork: Bool { !sender.snapshotsDue.value.isEmpty }

@@ -40,14 +40,9 @@ final class Compactor {
   private var isFull = false
   private var refusedLength = 0
 
-  /// `bus` must outlive the compactor, because a `Reference` does not retain its cell.
-  init(
-    _ wal: WriteAheadLog, _ live: LiveEntries, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
-    _ context: ServerContext
-  ) {
-    (self.wal, self.bus, self.sessions) = (wal, bus, sessions)
-    self.live = live
-    self.context = context
+  init(_ wal: WriteAheadLog, _ live: LiveEntries, _ context: ServerContext) {
+    (bus, sessions) = (context.bus, context.sessions)
+    (self.wal, self.live, self.context) = (wal, live, context)
   }
 
   // MARK: Compaction

@@ -23,9 +23,8 @@ final class LiveEntries {
   /// the changes that they made to others' registrations.
   private var ended: Set<ConnectionID> = []
 
-  /// `bus` must outlive this object, because a `Reference` does not retain its cell.
-  init(_ sessions: SessionTable, _ bus: Cell<Bus>.Reference, _ postponed: PostponedPosts) {
-    (self.sessions, self.bus, self.postponed) = (sessions, bus, postponed)
+  init(_ postponed: PostponedPosts, _ context: ServerContext) {
+    (sessions, bus, self.postponed) = (context.sessions, context.bus, postponed)
   }
 
   func compactionBegins() { ended.removeAll() }

@@ -16,7 +16,7 @@ final class LogTurnover {
   private var space = Int.max / 4
   private var loggedByteCount = 0
   private var userCount = 0
-  private var waiting: [UserAccount] = []
+  private var waiting: [User] = []
 
   /// True if a user waits. Unlike `waiting`, the flag can be read without a check of exclusive access.
   private(set) var isAwaited = false
@@ -25,23 +25,23 @@ final class LogTurnover {
   func begin(space: Int) {
     compaction += 1
     (self.space, loggedByteCount, userCount) = (space, 0, 0)
-    while let account = waiting.popLast() { account.waitsForCompaction.value = false }
+    while let user = waiting.popLast() { user.waitsForCompaction.value = false }
     isAwaited = false
   }
 
-  func charge(_ length: Int, to account: UserAccount) {
-    guard !account.isPrivileged else { return }
-    if account.logged.value.compaction != compaction {
-      account.logged.value = (compaction, 0)
+  func charge(_ length: Int, to user: User) {
+    guard !user.isPrivileged else { return }
+    if user.logged.value.compaction != compaction {
+      user.logged.value = (compaction, 0)
       userCount += 1
     }
     loggedByteCount += length + Self.overhead
-    account.logged.value.byteCount += length + Self.overhead
-    let own = account.logged.value.byteCount
+    user.logged.value.byteCount += length + Self.overhead
+    let own = user.logged.value.byteCount
     let left = space / 2 - (loggedByteCount - own)
-    guard own > left / (userCount + 1), !account.waitsForCompaction.value else { return }
-    account.waitsForCompaction.value = true
-    waiting.append(account)
+    guard own > left / (userCount + 1), !user.waitsForCompaction.value else { return }
+    user.waitsForCompaction.value = true
+    waiting.append(user)
     isAwaited = true
   }
 }

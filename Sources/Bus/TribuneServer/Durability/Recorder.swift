@@ -41,16 +41,12 @@ final class Recorder {
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
-  /// `bus` must outlive the recorder, because a `Reference` does not retain its cell.
-  init(
-    _ wal: WriteAheadLog, _ keeper: KeeperLink, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
-    _ files: UserInfoFiles, _ context: ServerContext
-  ) {
+  init(_ wal: WriteAheadLog, _ keeper: KeeperLink, _ files: UserInfoFiles, _ context: ServerContext) {
     wal.admissionLimit = context.configuration.logMaxBytes
-    (self.wal, self.keeper, self.bus, self.sessions) = (wal, keeper, bus, sessions)
-    (self.files, self.context) = (files, context)
+    (bus, sessions) = (context.bus, context.sessions)
+    (self.wal, self.keeper, self.files, self.context) = (wal, keeper, files, context)
     survivesDeath = !keeper.hasEnded
-    compactor = Compactor(wal, LiveEntries(sessions, bus, postponed), bus, sessions, context)
+    compactor = Compactor(wal, LiveEntries(postponed, context), context)
   }
 
   // MARK: Compaction
@@ -112,7 +108,7 @@ final class Recorder {
     case .suspends, .cancels, .answers: break
     case .passes, nil: return false
     }
-    compactor.turnover.charge(frame.bytes.byteCount, to: session.account)
+    compactor.turnover.charge(frame.bytes.byteCount, to: session.user)
     return true
   }
 

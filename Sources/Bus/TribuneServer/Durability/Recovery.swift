@@ -40,14 +40,14 @@ final class Recovery {
   private var unknownCount = 0
 
   init(
-    from passed: PassedAtStart, bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog,
-    recorder: Recorder, sender: Sender, interpreter: Interpreter, gatekeeper: Gatekeeper,
-    quota: DescriptorQuota, reader: FrameReader, loop: EventLoop, keeper: KeeperLink, context: ServerContext
+    from passed: PassedAtStart, _ interpreter: Interpreter, _ gatekeeper: Gatekeeper, _ reader: FrameReader,
+    _ context: ServerContext
   ) {
-    (self.passed, self.bus, self.sessions, self.wal) = (passed, bus, sessions, wal)
-    (self.recorder, self.sender, self.interpreter) = (recorder, sender, interpreter)
-    (self.gatekeeper, self.quota, self.reader) = (gatekeeper, quota, reader)
-    (self.loop, self.keeper, self.context) = (loop, keeper, context)
+    (bus, sessions) = (context.bus, context.sessions)
+    (recorder, sender, quota) = (interpreter.recorder, interpreter.sender, gatekeeper.quota)
+    (wal, keeper, loop) = (recorder.wal, recorder.keeper, sender.loop)
+    (self.passed, self.interpreter, self.gatekeeper) = (passed, interpreter, gatekeeper)
+    (self.reader, self.context) = (reader, context)
   }
 
   func run() {
@@ -133,7 +133,7 @@ final class Recovery {
     let session = Session(
       id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
       peer: found.facts.peer, subject: found.facts.subject,
-      account: sessions.accounts.account(of: found.facts.peer.uid), connected: found.facts.connected,
+      user: sessions.users[found.facts.peer.uid], connected: found.facts.connected,
       limits: found.facts.limits, varlink: found.facts.varlinkSecret.map(VarlinkState.init),
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles

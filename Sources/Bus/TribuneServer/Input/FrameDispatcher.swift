@@ -19,15 +19,13 @@ final class FrameDispatcher {
   private let quota: DescriptorQuota
 
   init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter,
-    _ gatekeeper: Gatekeeper, _ files: UserInfoFiles, _ quota: DescriptorQuota,
-    _ context: ServerContext
+    _ interpreter: Interpreter, _ gatekeeper: Gatekeeper, _ files: UserInfoFiles, _ context: ServerContext
   ) {
-    (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.interpreter) = (monitor, replier, interpreter)
-    (self.quota, self.context) = (quota, context)
-    (self.gatekeeper, self.files) = (gatekeeper, files)
+    (bus, sessions, quota) = (context.bus, context.sessions, files.quota)
+    (recorder, sender) = (interpreter.recorder, interpreter.sender)
+    (monitor, replier) = (interpreter.monitor, interpreter.replier)
+    (self.interpreter, self.gatekeeper) = (interpreter, gatekeeper)
+    (self.files, self.context) = (files, context)
   }
 
   func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
@@ -75,7 +73,7 @@ final class FrameDispatcher {
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
     // The bus drops notifications before it refuses a reply.
-    sender.relieve(account)
+    sender.relieve(session.user)
     do throws(WireError) {
       try accounts.require(1, of: .queues, for: account)
       return nil

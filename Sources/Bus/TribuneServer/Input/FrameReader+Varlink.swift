@@ -49,8 +49,8 @@ extension FrameReader {
   }
 
   private func hasTime(for session: Session) -> Bool {
-    !timeShares.waitsForCompaction(session.account)
-      && timeShares.hasTime(for: session.account, isMuchWork: true)
+    !timeShares.waitsForCompaction(session.user)
+      && timeShares.hasTime(for: session.user, isMuchWork: true)
   }
 
   func handleCallsOfAnswered() {

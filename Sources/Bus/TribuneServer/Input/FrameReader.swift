@@ -41,15 +41,14 @@ final class FrameReader {
   private let listing = Cell(ListTurns())
 
   init(
-    _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
-    _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
-    _ timeShares: TimeShares, _ pool: BufferPool, _ calls: VarlinkCalls, _ lister: Lister,
-    _ context: ServerContext
+    _ calls: VarlinkCalls, _ gatekeeper: Gatekeeper, _ lister: Lister, _ partials: PartialFrames,
+    _ pool: BufferPool, _ context: ServerContext
   ) {
-    (self.router, self.dispatcher, self.gatekeeper, self.calls) = (router, dispatcher, gatekeeper, calls)
-    self.lister = lister
-    (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
-    (self.sessions, self.partials, self.quota, self.timeShares) = (sessions, partials, quota, timeShares)
+    (router, dispatcher, sessions) = (calls.router, calls.dispatcher, context.sessions)
+    (recorder, sender) = (gatekeeper.recorder, gatekeeper.sender)
+    (quota, timeShares) = (gatekeeper.quota, gatekeeper.timeShares)
+    (self.calls, self.gatekeeper, self.lister) = (calls, gatekeeper, lister)
+    (self.partials, self.pool, self.context) = (partials, pool, context)
     receiveBuffer = pool.take()
   }
 
@@ -81,7 +80,7 @@ final class FrameReader {
       guard !varlink.waitsForTime else { return true }
       guard session.takesCalls else { return false }
     }
-    if timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
+    if timeShares.isTight, !timeShares.hasTime(for: session.user, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
         waiting.value.append(session)
@@ -134,7 +133,7 @@ final class FrameReader {
 
   /// Closing a connection with many registrations takes long, so the time is charged to its user.
   private func close(_ session: Session) {
-    timeShares.beginCharging(session.account)
+    timeShares.beginCharging(session.user)
     gatekeeper.close(session)
   }
 
@@ -168,8 +167,8 @@ final class FrameReader {
         let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
-        if timeShares.waitsForCompaction(session.account)
-          || !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork)
+        if timeShares.waitsForCompaction(session.user)
+          || !timeShares.hasTime(for: session.user, isMuchWork: header.canBeMuchWork)
         {
           isDone = false
           break
@@ -234,7 +233,7 @@ final class FrameReader {
     unfinished.value = []
     for session in toRead {
       // If the user's previous session must wait again, the user's time is spent. This session waits, too.
-      if waiting.value.last?.account === session.account {
+      if waiting.value.last?.user === session.user {
         waiting.value.append(session)
       } else {
         session.input.isWaiting = false
@@ -275,7 +274,7 @@ final class FrameReader {
 
   private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
-    timeShares.beginCharging(session.account)
+    timeShares.beginCharging(session.user)
     let began = timeShares.nanoseconds
     defer { timeShares.chargeListing(since: began) }
     let hasEnded = try lister.goOn(list, for: session) { [timeShares] in

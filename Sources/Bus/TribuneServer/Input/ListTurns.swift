@@ -4,31 +4,31 @@ import TribuneCore
 
 /// The connections that receive lists: those of privileged users first, then those of other users in turns.
 struct ListTurns {
-  private var accounts: [UserAccount] = []
+  private var users: [User] = []
   private var sessions: [UInt32: [Session]] = [:]
 
-  var isEmpty: Bool { accounts.isEmpty }
+  var isEmpty: Bool { users.isEmpty }
 
   mutating func append(_ session: Session) {
-    if sessions[session.account.uid] == nil { append(session.account) }
-    sessions[session.account.uid, default: []].append(session)
+    if sessions[session.user.uid] == nil { append(session.user) }
+    sessions[session.user.uid, default: []].append(session)
   }
 
   mutating func removeNext() -> Session {
-    let account = accounts.removeFirst()
-    guard var rest = sessions.removeValue(forKey: account.uid) else {
-      preconditionFailure("user \(account.uid) has a turn, and no list")
+    let user = users.removeFirst()
+    guard var rest = sessions.removeValue(forKey: user.uid) else {
+      preconditionFailure("user \(user.uid) has a turn, and no list")
     }
     let session = rest.removeFirst()
     if !rest.isEmpty {
-      sessions[account.uid] = rest
-      append(account)
+      sessions[user.uid] = rest
+      append(user)
     }
     return session
   }
 
-  private mutating func append(_ account: UserAccount) {
-    let unprivileged = account.isPrivileged ? accounts.firstIndex { !$0.isPrivileged } : nil
-    accounts.insert(account, at: unprivileged ?? accounts.count)
+  private mutating func append(_ user: User) {
+    let unprivileged = user.isPrivileged ? users.firstIndex { !$0.isPrivileged } : nil
+    users.insert(user, at: unprivileged ?? users.count)
   }
 }

@@ -20,7 +20,7 @@ final class TimeShares {
   private var began: UInt64 = 0
   private var lastLook: UInt64 = 0
   private var listNanoseconds: UInt64 = 0
-  private var current: UserAccount?
+  private var current: User?
   private var framesSinceLook = 0
   /// Unprivileged users whose frames came too late in this iteration. `lateTurns` counts those that got a
   /// turn, `lateUsers` all.
@@ -59,19 +59,19 @@ final class TimeShares {
 
   func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.nanoseconds(at: now) }
 
-  @inline(__always) func hasTime(for account: UserAccount, isMuchWork: Bool) -> Bool {
-    if current === account, !isMuchWork, framesSinceLook < Self.framesPerLook {
+  @inline(__always) func hasTime(for user: User, isMuchWork: Bool) -> Bool {
+    if current === user, !isMuchWork, framesSinceLook < Self.framesPerLook {
       framesSinceLook += 1
       return true
     }
-    return look(account, isMuchWork)
+    return look(user, isMuchWork)
   }
 
   /// False in the simulation: its users do not wait for a compaction of the log.
   var heedsLog = true
 
-  @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
-    account.waitsForCompaction.value && heedsLog
+  @inline(__always) func waitsForCompaction(_ user: User) -> Bool {
+    user.waitsForCompaction.value && heedsLog
   }
 
   var nanoseconds: UInt64 { clock?() ?? lastLook }
@@ -83,8 +83,8 @@ final class TimeShares {
   func chargeListing(since began: UInt64) { listNanoseconds += nanoseconds - began }
 
   /// Charges the time from now on to a user.
-  func beginCharging(_ account: UserAccount) {
-    _ = look(account, true)
+  func beginCharging(_ user: User) {
+    _ = look(user, true)
     isTight = true
     mayBeLong = true
   }
@@ -95,20 +95,20 @@ final class TimeShares {
     mayBeLong = true
   }
 
-  private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
+  private func look(_ user: User, _ isMuchWork: Bool) -> Bool {
     if current != nil { mayBeLong = true }
     let now = current == nil ? began : nanoseconds
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now
-    current = account
-    let isFirst = account.iterationTime.value.number != iterationCount
-    if isFirst { account.iterationTime.value = (iterationCount, 0) }
+    current = user
+    let isFirst = user.iterationTime.value.number != iterationCount
+    if isFirst { user.iterationTime.value = (iterationCount, 0) }
     let isLate = now - began >= Self.iterationNanosecondsMax
     let hasTime =
-      if account.iterationTime.value.nanoseconds > 0 {
-        !isLate && account.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2
+      if user.iterationTime.value.nanoseconds > 0 {
+        !isLate && user.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2
       } else {
-        !isLate || account.isPrivileged || hasLateTurn(account, isFirst: isFirst)
+        !isLate || user.isPrivileged || hasLateTurn(user, isFirst: isFirst)
       }
     framesSinceLook = isMuchWork || !hasTime ? Self.framesPerLook : 1
     if !hasTime { isTight = true }
@@ -116,12 +116,12 @@ final class TimeShares {
   }
 
   /// True if an unprivileged user that has had no time yet gets a turn after the iteration's time is over.
-  private func hasLateTurn(_ account: UserAccount, isFirst: Bool) -> Bool {
+  private func hasLateTurn(_ user: User, isFirst: Bool) -> Bool {
     if isFirst { lateUsers += 1 }
-    guard account.lateTurn.value.last != iterationCount else { return true }
-    guard lateTurns < Self.lateUsersMax, account.lateTurn.value.next <= iterationCount else { return false }
+    guard user.lateTurn.value.last != iterationCount else { return true }
+    guard lateTurns < Self.lateUsersMax, user.lateTurn.value.next <= iterationCount else { return false }
     lateTurns += 1
-    account.lateTurn.value = (iterationCount, iterationCount + roundCount + 1)
+    user.lateTurn.value = (iterationCount, iterationCount + roundCount + 1)
     return true
   }
 }

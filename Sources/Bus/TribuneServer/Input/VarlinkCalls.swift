@@ -12,15 +12,16 @@ final class VarlinkCalls {
   private let sessions: SessionTable
   private let recorder: Recorder
   private let replier: Replier
-  private let router: Router
-  private let dispatcher: FrameDispatcher
+  let router: Router
+  let dispatcher: FrameDispatcher
 
   init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ replier: Replier,
-    _ router: Router, _ dispatcher: FrameDispatcher, _ context: ServerContext
+    _ router: Router, _ dispatcher: FrameDispatcher, _ replier: Replier, _ recorder: Recorder,
+    _ context: ServerContext
   ) {
-    (self.bus, self.sessions, self.recorder, self.replier) = (bus, sessions, recorder, replier)
-    (self.router, self.dispatcher, self.context) = (router, dispatcher, context)
+    (bus, sessions) = (context.bus, context.sessions)
+    (self.router, self.dispatcher, self.replier) = (router, dispatcher, replier)
+    (self.recorder, self.context) = (recorder, context)
   }
 
   func take(_ message: RawSpan, of session: Session) throws(WireError) {

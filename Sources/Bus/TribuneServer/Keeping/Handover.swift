@@ -18,12 +18,9 @@ final class Handover {
   private let gatekeeper: Gatekeeper
   private let keeper: KeeperLink
 
-  init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ gatekeeper: Gatekeeper,
-    _ keeper: KeeperLink, _ context: ServerContext
-  ) {
-    (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
-    (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
+  init(_ recorder: Recorder, _ gatekeeper: Gatekeeper, _ context: ServerContext) {
+    (bus, sessions, keeper) = (context.bus, context.sessions, recorder.keeper)
+    (self.recorder, self.gatekeeper, self.context) = (recorder, gatekeeper, context)
   }
 
   /// Unread input stays in the sockets. After this call, the bus must not change.

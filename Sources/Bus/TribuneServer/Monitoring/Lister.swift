@@ -19,13 +19,10 @@ final class Lister {
   private let timeShares: TimeShares
   private let started: Instant
 
-  init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ interpreter: Interpreter, _ replier: Replier,
-    _ keeper: KeeperLink, _ wal: WriteAheadLog, _ timeShares: TimeShares, _ context: ServerContext
-  ) {
-    (self.bus, self.sessions, self.interpreter) = (bus, sessions, interpreter)
-    (self.replier, self.keeper, self.wal) = (replier, keeper, wal)
-    (self.timeShares, self.context) = (timeShares, context)
+  init(_ interpreter: Interpreter, _ timeShares: TimeShares, _ context: ServerContext) {
+    (bus, sessions, replier) = (context.bus, context.sessions, interpreter.replier)
+    (keeper, wal) = (interpreter.recorder.keeper, interpreter.recorder.wal)
+    (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
     started = context.now
   }
 

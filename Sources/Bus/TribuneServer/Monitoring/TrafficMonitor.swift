@@ -14,10 +14,7 @@ final class TrafficMonitor {
   private let sender: Sender
   private var taken: TakenFrame?
 
-  /// `bus` must outlive the monitor, because a `Reference` does not retain its cell.
-  init(_ bus: Cell<Bus>.Reference, _ sender: Sender) {
-    (self.bus, self.sender) = (bus, sender)
-  }
+  init(_ sender: Sender, _ context: ServerContext) { (bus, self.sender) = (context.bus, sender) }
 
   var isWatched: Bool { bus.value.isMonitored }
 

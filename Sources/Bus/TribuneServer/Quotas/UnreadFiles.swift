@@ -39,8 +39,9 @@ final class UnreadFiles {
   private var tidyCount = 64
   private var isScheduled = false
 
-  init(_ quota: DescriptorQuota, _ accounts: Accounts, _ recorder: Recorder, _ context: ServerContext) {
-    (self.quota, self.accounts, self.recorder, self.context) = (quota, accounts, recorder, context)
+  init(_ quota: DescriptorQuota, _ recorder: Recorder, _ context: ServerContext) {
+    accounts = context.sessions.accounts
+    (self.quota, self.recorder, self.context) = (quota, recorder, context)
   }
 
   // MARK: Sending

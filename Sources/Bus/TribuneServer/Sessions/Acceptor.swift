@@ -30,8 +30,8 @@ final class Acceptor {
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
-  init(_ loop: EventLoop, _ sessions: SessionTable, _ context: ServerContext) {
-    (self.loop, self.sessions, self.context) = (loop, sessions, context)
+  init(_ loop: EventLoop, _ context: ServerContext) {
+    (self.loop, sessions, self.context) = (loop, context.sessions, context)
   }
 
   func listen(on listener: Listener) throws(Errno) {

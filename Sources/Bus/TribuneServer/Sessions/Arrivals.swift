@@ -12,14 +12,14 @@ final class Arrivals {
   private final class Arrival {
     var socket: FileDescriptor?
     let credentials: PeerCredentials
-    let account: UserAccount
+    let user: User
     let isVarlink: Bool
 
     init(
-      _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
+      _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ user: User,
       isVarlink: Bool
     ) {
-      (self.credentials, self.account, self.isVarlink) = (credentials, account, isVarlink)
+      (self.credentials, self.user, self.isVarlink) = (credentials, user, isVarlink)
       self.socket = .some(socket)
     }
   }
@@ -36,16 +36,16 @@ final class Arrivals {
   @inline(__always) var isEmpty: Bool { waiting.value.isEmpty }
 
   func append(
-    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ user: User,
     isVarlink: Bool
   ) {
-    accounts.charge(1, of: .connections, to: account)
-    waiting.value.append(Arrival(socket, credentials, account, isVarlink: isVarlink))
+    accounts.charge(1, of: .connections, to: user.account)
+    waiting.value.append(Arrival(socket, credentials, user, isVarlink: isVarlink))
   }
 
   /// - Throws: `admit`'s error; later connections continue to wait.
   func admit(
-    _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount, _ isVarlink: Bool) throws(Errno) -> Void
+    _ admit: (consuming FileDescriptor, PeerCredentials, User, _ isVarlink: Bool) throws(Errno) -> Void
   ) throws(Errno) {
     guard !isEmpty else { return }
     var left: [Arrival] = []
@@ -55,15 +55,14 @@ final class Arrivals {
       let arrival = waiting.value[next]
       next += 1
       guard
-        left.last?.account !== arrival.account
-          && timeShares.hasTime(for: arrival.account, isMuchWork: true)
+        left.last?.user !== arrival.user && timeShares.hasTime(for: arrival.user, isMuchWork: true)
       else {
         left.append(arrival)
         continue
       }
-      accounts.charge(-1, of: .connections, to: arrival.account)
+      accounts.charge(-1, of: .connections, to: arrival.user.account)
       guard let socket = arrival.socket.take() else { preconditionFailure("an arrival has its socket") }
-      try admit(socket, arrival.credentials, arrival.account, arrival.isVarlink)
+      try admit(socket, arrival.credentials, arrival.user, arrival.isVarlink)
     }
   }
 }

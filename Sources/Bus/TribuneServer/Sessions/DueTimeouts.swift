@@ -21,11 +21,12 @@ final class DueTimeouts {
   private let reader: FrameReader
 
   init(
-    _ sessions: SessionTable, _ sender: Sender, _ interpreter: Interpreter, _ acceptor: Acceptor,
-    _ gatekeeper: Gatekeeper, _ reader: FrameReader, _ context: ServerContext
+    _ interpreter: Interpreter, _ acceptor: Acceptor, _ gatekeeper: Gatekeeper, _ reader: FrameReader,
+    _ context: ServerContext
   ) {
-    (self.sessions, self.sender, self.interpreter) = (sessions, sender, interpreter)
-    (self.acceptor, self.gatekeeper, self.reader, self.context) = (acceptor, gatekeeper, reader, context)
+    (sessions, sender) = (context.sessions, interpreter.sender)
+    (self.interpreter, self.acceptor, self.gatekeeper) = (interpreter, acceptor, gatekeeper)
+    (self.reader, self.context) = (reader, context)
   }
 
   func check() {

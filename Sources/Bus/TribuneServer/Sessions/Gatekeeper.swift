@@ -11,15 +11,15 @@ final class Gatekeeper {
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
   private let partials: PartialFrames
-  private let quota: DescriptorQuota
+  let quota: DescriptorQuota
   private let acceptor: Acceptor
   private let arrivals: Arrivals
-  private let timeShares: TimeShares
+  let timeShares: TimeShares
   private let context: ServerContext
   private let loop: EventLoop
   private let sessions: SessionTable
-  private let recorder: Recorder
-  private let sender: Sender
+  let recorder: Recorder
+  let sender: Sender
   private let interpreter: Interpreter
   private let replier: Replier
   private let bus: Cell<Bus>.Reference
@@ -28,16 +28,15 @@ final class Gatekeeper {
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
-    bus: Cell<Bus>.Reference, sessions: SessionTable, recorder: Recorder, sender: Sender,
-    replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
-    quota: DescriptorQuota, timeShares: TimeShares, loop: EventLoop, keeper: KeeperLink,
-    context: ServerContext
+    _ interpreter: Interpreter, _ acceptor: Acceptor, _ partials: PartialFrames, _ quota: DescriptorQuota,
+    _ timeShares: TimeShares, _ context: ServerContext
   ) {
-    arrivals = Arrivals(sessions.accounts, timeShares)
-    (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
-    (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
-    (self.acceptor, self.partials, self.quota) = (acceptor, partials, quota)
-    (self.timeShares, self.loop, self.keeper, self.context) = (timeShares, loop, keeper, context)
+    arrivals = Arrivals(context.sessions.accounts, timeShares)
+    (bus, sessions) = (context.bus, context.sessions)
+    (recorder, sender, replier) = (interpreter.recorder, interpreter.sender, interpreter.replier)
+    (loop, keeper) = (sender.loop, recorder.keeper)
+    (self.interpreter, self.acceptor, self.partials) = (interpreter, acceptor, partials)
+    (self.quota, self.timeShares, self.context) = (quota, timeShares, context)
   }
 
   // MARK: Coming
@@ -56,24 +55,23 @@ final class Gatekeeper {
 
   private func receive(_ socket: consuming FileDescriptor, _ listener: Listener) throws(Errno) {
     let credentials = try UnixSocket.peer(of: socket)
-    let account = sessions.accounts.account(of: credentials.uid)
-    timeShares.beginCharging(account)
+    let user = sessions.users[credentials.uid]
+    timeShares.beginCharging(user)
     sessions.accounts.countConnections()
     do throws(WireError) {
-      try sessions.accounts.require(1, of: .connections, for: account)
+      try sessions.accounts.require(1, of: .connections, for: user.account)
       // While too many descriptors of a user await closing, the bus admits no connection of this user.
-      try quota.requireClosed(of: account.descriptors)
+      try quota.requireClosed(of: user.account.descriptors)
     } catch {
       refuse(socket, error, isVarlink: listener.isVarlink)
       logClosing(of: "a connection of process \(credentials.pid)", error)
-      return close(socket, of: account, isCharged: false)
+      return close(socket, of: user.account, isCharged: false)
     }
-    arrivals.append(socket, credentials, account, isVarlink: listener.isVarlink)
+    arrivals.append(socket, credentials, user, isVarlink: listener.isVarlink)
   }
 
   private func admit(
-    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
-    isVarlink: Bool
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ user: User, isVarlink: Bool
   ) throws(Errno) {
     let (id, slot) = (sessions.nextID, sessions.nextSlot)
     let (cookie, peer, subject): (UInt64, PeerIdentity, Subject)
@@ -86,12 +84,12 @@ final class Gatekeeper {
       try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
       try loop.add(socket.rawValue, for: .readable, token: .connection(id, at: slot))
     } catch {
-      close(socket, of: account, isCharged: false)
+      close(socket, of: user.account, isCharged: false)
       throw error
     }
     let session = Session(
       id: id, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
-      account: account, connected: context.now, limits: context.configuration.frameLimits,
+      user: user, connected: context.now, limits: context.configuration.frameLimits,
       varlink: isVarlink ? VarlinkState(secret: UInt64.random(in: .min ... .max)) : nil)
     sessions.insert(session)
     recorder.admit(session)

@@ -40,6 +40,7 @@ final class Session {
   let slot: ConnectionSlot
   let peer: PeerIdentity
   let subject: Subject
+  let user: User
   let account: UserAccount
   let connected: Instant
   let cookie: UInt64
@@ -73,7 +74,7 @@ final class Session {
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,
-    peer: PeerIdentity, subject: Subject, account: UserAccount, connected: Instant, limits: FrameLimits,
+    peer: PeerIdentity, subject: Subject, user: User, connected: Instant, limits: FrameLimits,
     varlink: VarlinkState? = nil, state: State = .awaitingHello
   ) {
     self.id = id
@@ -82,7 +83,8 @@ final class Session {
     self.cookie = cookie
     self.peer = peer
     self.subject = subject
-    self.account = account
+    self.user = user
+    account = user.account
     self.connected = connected
     self.limits = limits
     self.varlink = varlink

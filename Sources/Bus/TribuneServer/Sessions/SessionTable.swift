@@ -17,8 +17,12 @@ final class SessionTable {
   let goneTraffic = Cell(Busiest<TrafficKey, TrafficCounts>())
   let ending = Cell<[(session: Session, error: WireError?)]>([])
   let accounts: Accounts
+  let users: UserTable
 
-  init(_ accounts: Accounts) { self.accounts = accounts }
+  init(_ accounts: Accounts) {
+    self.accounts = accounts
+    users = UserTable(accounts)
+  }
 
   subscript(slot: ConnectionSlot) -> Session? {
     @inline(__always) get { bySlot.value[slot.index] }
