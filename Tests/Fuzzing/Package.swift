@@ -12,6 +12,8 @@ let instrumented: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
+  // Also in release builds: cells check for overlapping access, and replays have digests.
+  .define("DEBUG"),
   .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"]),
 ]
 

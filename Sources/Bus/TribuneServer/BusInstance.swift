@@ -151,6 +151,15 @@ package final class BusInstance {
 
   package func checkDeadlines() { server.handleDue() }
 
+  /// The core's state, and the state that this daemon has replayed from the log (nil in release builds).
+  package var digest: BusDigest { server.bus.value.digest() }
+  package var replayed: BusDigest? { server.replayed }
+
+  #if DEBUG
+    /// Calls `body` after each commit of the log.
+    package func observeCommits(_ body: @escaping () -> Void) { server.recorder.committed = body }
+  #endif
+
   package var hasKeeper: Bool { keeper.isUp }
   package var isAllKept: Bool { keeper.isUpToDate && keeper.keepsAll }
 

@@ -102,10 +102,20 @@ enum Kernel {
 
   // MARK: Death
 
-  static func dieAfter(_ points: Int, at place: sim_place) { sim_die_after(UInt64(points), place) }
+  private(set) static var isToDie = false
+
+  static func dieAfter(_ points: Int, at place: sim_place) {
+    isToDie = true
+    sim_die_after(UInt64(points), place)
+  }
+
   /// Closes the bus's sockets, as the end of a process does.
   static func letGoOfSockets() { sim_let_go_of_sockets() }
-  static func liveOn() { sim_live_on() }
+  static func liveOn() {
+    isToDie = false
+    sim_live_on()
+  }
+
   static var busIsDead: Bool { sim_is_dead() != 0 }
   static func revive() { sim_revive() }
 }

@@ -129,7 +129,10 @@ extension Life {
     iterationBegan = Kernel.now
     hasServed = false
     Kernel.revive()
+    let expected = keeping.hasLog ? commits : Commits()
+    commits = Commits()
     var started: BusInstance?
+    var replayed: BusDigest?
     var flaw: (any Error)?
     let configuration = setting.configuration
     try run(faults) {
@@ -139,7 +142,9 @@ extension Life {
           configuration, taking: atStart, keptBy: "keeper",
           log: Log(level: Life.logLevel, journal: nil), isStepped: true)
         started = bus
+        observeCommits(of: bus)
         bus.takeOver()
+        replayed = bus.replayed
         for socket in atStart.takeListening() {
           try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: "bus"))
         }
@@ -150,6 +155,7 @@ extension Life {
       }
     }
     bus = started
+    try judge(replayed, expected)
     if Kernel.busIsDead {
       endForbidden(isCertain: false)
       return died()
@@ -209,7 +215,9 @@ extension Life {
     var faults = faults()
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
+    (commits, isHandingOver) = (Commits(), true)
     try runBus(faults) { isWhole = $0.handOver() }
+    isHandingOver = false
     // The bus may have changed keepers before it had sent everything to the new one.
     if faults.keeper > 0 { doubtFiles() }
     guard !Kernel.busIsDead else {

@@ -121,6 +121,9 @@ final class Life {
   var doubtful: [(link: Link, operations: [Operation])] = []
   var undelivered: [Posting] = []
 
+  var commits = Commits()
+  var isHandingOver = false
+
   var digest = Digest()
   var counts = Counts()
 
@@ -238,7 +241,7 @@ final class Life {
     if random.oneIn(2) { faults.again = 2 }
     try iterate(faults: faults)
     guard hasServed else { return }
-    Kernel.dieAfter(Int.random(in: 0..<64, using: &random), at: SIM_ANYWHERE)
+    planDeath(after: Int.random(in: 0..<64, using: &random), at: SIM_ANYWHERE)
   }
 
   private func planDeath() {
@@ -250,7 +253,7 @@ final class Life {
     ])
     let count = Int.random(in: 0..<random.pick(ranges), using: &random)
     tell("is to die in \(count) of \(place)")
-    Kernel.dieAfter(count, at: place)
+    planDeath(after: count, at: place)
   }
 
   func faults() -> Faults {

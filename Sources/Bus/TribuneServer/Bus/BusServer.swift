@@ -52,6 +52,8 @@ final class BusServer: EventLoopTarget {
   /// first, so users with constant output also have time for their input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
+  /// The state that the log restored. Nil in release builds.
+  private(set) var replayed: BusDigest?
 
   init(
     configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink,
@@ -91,6 +93,7 @@ final class BusServer: EventLoopTarget {
   func takeOver(_ passed: PassedAtStart) {
     let recovery = Recovery(from: passed, interpreter, gatekeeper, reader, context)
     recovery.run()
+    replayed = recovery.replayed.digest
     _ = endIteration()
     recovery.logResult()
   }

@@ -40,6 +40,10 @@ final class Recorder {
   private var transaction: Transaction? = Transaction()
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
+  #if DEBUG
+    /// Called after each commit.
+    var committed: (() -> Void)?
+  #endif
 
   init(_ wal: WriteAheadLog, _ keeper: KeeperLink, _ files: UserInfoFiles, _ context: ServerContext) {
     wal.admissionLimit = context.configuration.logMaxBytes
@@ -83,6 +87,9 @@ final class Recorder {
     precondition(!isSealed, "a bus that was handed over must not change")
     precondition(!hasOpenTransaction, "a transaction is committed as a whole")
     wal.commit()
+    #if DEBUG
+      committed?()
+    #endif
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
 

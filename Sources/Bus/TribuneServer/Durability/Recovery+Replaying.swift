@@ -11,6 +11,8 @@ struct ReplayedLog {
   var givenDelegates: Set<UInt64> = []
   var handedOver: (file: UInt64, moment: Instant)?
   var skippedCount = 0
+  /// The state that the log restores. Only in debug builds.
+  var digest: BusDigest?
 }
 
 /// Rebuilds a bus's state from its log.
@@ -29,6 +31,9 @@ extension Recovery {
       }
       bus.value.dropEffects()
     }
+    #if DEBUG
+      replayed.digest = bus.value.digest()
+    #endif
     bus.value.endReplay()
     bus.value.apply(context.configuration, at: context.now, log: context.log)
     // Each counter slot has the id of its last connection. New ids must be higher than all of these.

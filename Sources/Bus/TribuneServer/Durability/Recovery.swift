@@ -33,7 +33,7 @@ final class Recovery {
   }
 
   private var ended: [ConnectionID: Socket] = [:]
-  private var replayed = ReplayedLog()
+  private(set) var replayed = ReplayedLog()
   private var damage: LogDamage?
   private var isPlanned = false
   private var missing: [ConnectionSlot] = []

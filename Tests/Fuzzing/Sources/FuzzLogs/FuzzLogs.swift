@@ -16,8 +16,8 @@ struct FuzzLogs {
   }
 }
 
-/// A daemon takes over a log made of the input's entries, and must start to serve. If the first byte is even, the
-/// entries first get valid lengths and checksums.
+/// Two daemons take over equal logs, made of the input's entries. Both must start to serve, with the same state. If the
+/// first byte is even, the entries first get valid lengths and checksums.
 @c(LLVMFuzzerTestOneInput)
 public nonisolated func fuzzLogs(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
@@ -29,7 +29,10 @@ public nonisolated func fuzzLogs(_ start: UnsafePointer<UInt8>, _ count: Int) ->
   while log.count % 8 > 0 { log.append(UInt8(0)) }
   MainActor.assumeIsolated {
     do {
-      try LogImage.takeOver(log, isMended: isMended)
+      let first = try LogImage.takeOver(log, isMended: isMended)
+      let second = try LogImage.takeOver(log, isMended: isMended)
+      let differences = first.differences(from: second)
+      precondition(differences.isEmpty, "two replays differ: \(differences)")
     } catch {
       preconditionFailure("there is no state, or no bus: \(error)")
     }
@@ -41,7 +44,8 @@ private enum LogImage {
   nonisolated static let segmentCapacity = 65_536
   private static let slotCount = 64
 
-  static func takeOver(_ log: ByteBuffer, isMended: Bool) throws {
+  /// - Returns: the state that the log restores.
+  static func takeOver(_ log: ByteBuffer, isMended: Bool) throws -> BusDigest {
     let wal = try WriteAheadLog(slotCount: slotCount, segmentCapacity: segmentCapacity)
     for slot in 0..<slotCount / 2 {
       wal.assignSlot(slot, to: UInt64(slot) + 1)
@@ -63,6 +67,8 @@ private enum LogImage {
     server.beginIteration()
     _ = server.endIteration()
     adopted.endRecovery()
+    guard let replayed = server.replayed else { preconditionFailure("this is not a debug build") }
+    return replayed
   }
 
   private static func mend(_ log: inout MutableRawSpan) {

@@ -47,7 +47,10 @@ final class SteppedBus {
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
       wal: try WriteAheadLog(adopting: file), keeper: keeper, timeShares: TimeShares(clock: nil))
+    let committed = other.server.bus.value.digest()
     watch(server) { [server] in server.takeOver(passed) }
+    let differences = server.replayed.map { committed.differences(from: $0) }
+    #expect(differences == [], "the replay differs from what was committed")
     for listener in other.server.acceptor.listeners { try server.acceptor.listen(on: listener) }
   }
 
