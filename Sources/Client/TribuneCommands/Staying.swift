@@ -20,23 +20,30 @@ extension SignalWatch {
 ///
 /// - Parameters:
 ///   - limit: after this span, reading ends with this error.
+///   - nextWaiting: the sequence's next element if it waits in this process, else nil. It saves suspensions.
 ///   - cancel: ends the sequence after the elements that wait in it.
 ///   - show: shows an element. Returns true if the element counts toward `count`.
 func stay<S: AsyncSequence & Sendable>(
-  reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
+  reading sequence: S, nextWaiting: @escaping @Sendable () -> S.Element? = { nil },
+  until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
   within limit: (span: Duration, error: CommandError)? = nil, cancel: @escaping @Sendable () async -> Void,
   show: @escaping @Sendable (S.Element) async throws(CommandError) -> Bool
 ) async throws(CommandError) -> Int32 where S.Failure == TribuneError, S.Element: Sendable {
   let reading = Task { () async -> Result<Int32, CommandError> in
     var left = count
     do throws(TribuneError) {
-      for try await element in sequence {
-        do throws(CommandError) {
-          guard try await show(element), let before = left else { continue }
-          left = before - 1
-          if left == 0 { break }
-        } catch {
-          return .failure(error)
+      for try await first in sequence {
+        var next: S.Element? = first
+        while let element = next {
+          do throws(CommandError) {
+            if try await show(element), let before = left {
+              if before == 1 { return .success(ExitStatus.success) }
+              left = before - 1
+            }
+          } catch {
+            return .failure(error)
+          }
+          next = nextWaiting()
         }
       }
       return .success(ExitStatus.success)

@@ -13,13 +13,25 @@ struct JSONFormatter {
   private init(bytes: [UInt8], isPretty: Bool) {
     self.bytes = bytes
     self.isPretty = isPretty
-    output.reserveCapacity(bytes.count)
   }
 
   static func format(_ bytes: [UInt8], isPretty: Bool) -> [UInt8] {
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count)
+    append(bytes, isPretty: isPretty, to: &output)
+    return output
+  }
+
+  static func append(_ bytes: [UInt8], isPretty: Bool, to output: inout [UInt8]) {
+    if bytes.isPlainScalar {
+      output += bytes
+      return
+    }
     var formatter = JSONFormatter(bytes: bytes, isPretty: isPretty)
+    // Swapped, not copied: the formatter appends in place.
+    swap(&formatter.output, &output)
     formatter.run()
-    return formatter.output
+    swap(&formatter.output, &output)
   }
 
   private mutating func run() {
@@ -86,6 +98,27 @@ struct JSONFormatter {
 }
 
 extension [UInt8] {
+  /// True for the shortest JSON texts, which need no parser: a whole number of at most 18 digits without leading
+  /// zeros, or a string of plain characters.
+  var isPlainScalar: Bool {
+    guard let first, let last else { return false }
+    if first == UInt8(ascii: "\"") {
+      return count > 1 && last == first && self[1..<count - 1].allSatisfy(\.isPlainInJSON)
+    }
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    return count <= 18 && allSatisfy { digits.contains($0) } && (count == 1 || first != digits.lowerBound)
+  }
+
+  mutating func append(decimal number: UInt64) {
+    let end = count
+    var rest = number
+    repeat {
+      append(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    } while rest > 0
+    self[end...].reverse()
+  }
+
   mutating func append(_ first: UInt8, _ second: UInt8) {
     append(first)
     append(second)

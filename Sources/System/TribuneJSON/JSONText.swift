@@ -23,6 +23,10 @@ package struct JSONText: Equatable, Sendable {
 
   /// Accepts any JSON value, not only objects.
   package init(_ bytes: [UInt8]) throws(SyntaxError) {
+    if bytes.isPlainScalar {
+      self.bytes = bytes
+      return
+    }
     // These flags accept any JSON value, numbers beyond 64 bits, and `\u0000` in strings.
     let flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL
     let value: UnsafeMutablePointer<json_t>

@@ -34,11 +34,11 @@ package enum JSONValue: Sendable {
     case .null: output += "null".utf8
     case .bool(let value): output += (value ? "true" : "false").utf8
     case .integer(let number): output += String(number).utf8
-    case .unsigned(let number): output += String(number).utf8
+    case .unsigned(let number): output.append(decimal: number)
     case .number(let number): output += number.description.utf8
     case .seconds(let duration): output += duration.decimalSeconds.utf8
     case .string(let string): Self.write(string, to: &output)
-    case .text(let text): output += JSONFormatter.format(text.bytes, isPretty: false)
+    case .text(let text): JSONFormatter.append(text.bytes, isPretty: false, to: &output)
     case .array(let values):
       output.append(UInt8(ascii: "["))
       for (index, value) in values.enumerated() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneJSON
 import TribuneWire
+
+@testable import TribuneJSON
 
 @Suite("JSON as text", .timeLimit(.minutes(15)))
 struct JSONTextTests {
@@ -58,6 +59,24 @@ struct JSONTextTests {
     if column > 0 { #expect(error?.column == column) }
     #expect(error?.reason.isEmpty == false)
   }
+
+  @Test(
+    "a short whole number or a plain string needs no parser, which would accept it too",
+    arguments: ["0", "7", "10", "123456789012345678", "\"\"", "\"a b~\""])
+  func plain(text: String) throws {
+    let bytes = Array(text.utf8)
+    #expect(bytes.isPlainScalar)
+    _ = try JSONDocument(bytes.rawBytes)
+    #expect(try JSONText(bytes).compact == text)
+  }
+
+  @Test(
+    "anything else needs the parser",
+    arguments: [
+      "", "00", "01", "-1", "1.0", "1e5", " 1", "1 ", "1234567890123456789", "\"", "\"a", "a\"", "\"a\"b\"",
+      "\"\\\"", "\"\u{1}\"", "\"\u{7F}\"", "\"é\"", "true", "[]",
+    ])
+  func parsed(text: String) { #expect(!Array(text.utf8).isPlainScalar) }
 
   @Test("nesting has a limit")
   func deep() {

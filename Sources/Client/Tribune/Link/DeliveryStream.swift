@@ -148,11 +148,17 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     return (element, makesRoom)
   }
 
-  private func takeReady(_ state: inout State) -> Result<Taken, TribuneError>? {
+  /// Nil if no element waits here.
+  func nextWaiting() -> Taken? { state.withLock { takeFirst(&$0) } }
+
+  private func takeFirst(_ state: inout State) -> Taken? {
     let wasLong = state.isLong
-    if let element = state.queue.popFirst() {
-      return .success((element, state.count == limit / 2 || wasLong && !state.isLong))
-    }
+    guard let element = state.queue.popFirst() else { return nil }
+    return (element, state.count == limit / 2 || wasLong && !state.isLong)
+  }
+
+  private func takeReady(_ state: inout State) -> Result<Taken, TribuneError>? {
+    if let taken = takeFirst(&state) { return .success(taken) }
     guard let ending = state.ending else { return nil }
     return ending.map { .failure($0) } ?? .success((nil, false))
   }

@@ -23,7 +23,15 @@ final class Subscription<Element: LossReporting>: Sendable {
   }
 
   func next() async throws(TribuneError) -> Element? {
+    if let element = nextWaiting() { return element }
     let (element, makesRoom) = try await stream.next()
+    if makesRoom { connection.link.raiseRoom() }
+    return element
+  }
+
+  /// Does not suspend. Nil if no element waits in this process.
+  func nextWaiting() -> Element? {
+    guard let (element, makesRoom) = stream.nextWaiting() else { return nil }
     if makesRoom { connection.link.raiseRoom() }
     return element
   }

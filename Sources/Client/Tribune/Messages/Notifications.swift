@@ -53,6 +53,9 @@ public struct Notifications: AsyncSequence, Sendable {
   /// True if a delivery waits in this process.
   package var hasNext: Bool { subscription.stream.hasNext }
 
+  /// The next delivery if one waits in this process, else nil. Costs less than a suspension of the task.
+  package func nextWaiting() -> Delivery? { subscription.nextWaiting() }
+
   /// Ends the observation. The sequence delivers its buffer, then ends.
   public func cancel() async { subscription.cancel() }
 }

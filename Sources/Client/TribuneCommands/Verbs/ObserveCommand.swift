@@ -85,8 +85,9 @@ struct ObserveCommand: Command {
     guard let command else {
       let lines = LineBatch(of: context)
       let status = try await stay(
-        reading: notifications, until: interruption, upTo: count, within: timeLimit,
-        cancel: { await notifications.cancel() },
+        reading: notifications, nextWaiting: { notifications.nextWaiting() }, until: interruption,
+        upTo: count,
+        within: timeLimit, cancel: { await notifications.cancel() },
         show: { delivery throws(CommandError) in
           try show(delivery, in: lines, hasNext: notifications.hasNext, context)
         })
