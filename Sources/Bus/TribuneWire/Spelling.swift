@@ -34,8 +34,8 @@ package enum Spelling {
 
 extension Pattern {
   /// The name that `name` probably means, if `name` misspells a name that this pattern matches. A misspelt
-  /// name can have other capitals, lack a *should*, or have one slip (see `slips`). In place of a star, the
-  /// result has the token of `name`. nil if the pattern matches `name`, or is too different.
+  /// name can have other capitals, lack a *should*, or have one slip (see `slips`). In place of stars, the
+  /// result has tokens of `name`. nil if the pattern matches `name`, or if `name` is too different.
   package func name(meantBy name: RawSpan) -> String? {
     guard isLike(name) else { return nil }
     let given = String(repairing: name).split(separator: ".")
@@ -51,7 +51,7 @@ extension Pattern {
     while true {
       let (end, nameEnd) = (pattern.tokenEnd(from: position), name.tokenEnd(from: offset))
       if pattern.isStar(at: position) {
-        if pattern.isStar(at: position + 1) { return true }
+        if pattern.isStar(at: position + 1) { return slips <= 1 }
       } else {
         guard let found = pattern.extracting(position..<end).slips(to: name.extracting(offset..<nameEnd))
         else { return false }
@@ -67,8 +67,8 @@ extension Pattern {
 extension RawSpan {
   /// The number of slips by which `other` misspells this token. A slip is a wrong, missing or extra letter,
   /// or two swapped letters. Capitals and a missing *should* do not count. Returns nil for more than one
-  /// slip. Also returns nil for other digits, because digits number things, and for a slip in a word under
-  /// four bytes.
+  /// slip, and if a digit differs, because digits number things. Also returns nil for a slip in a word (for a
+  /// question, in its verb) under four bytes.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

@@ -27,6 +27,7 @@ struct SpellingTests {
       ("a.shouldB", "a.shouldb", "a.shouldB"), ("a.shouldRun", "a.shouldRan", nil),
       ("*.shouldReboot", "host.shouldreboot", "host.shouldReboot"),
       ("host.*", "hosts.shouldReboot", "host.shouldReboot"), ("host.**", "Host.a.b", "host.a.b"),
+      ("backup.prune.**", "bakcup.prune.a", "backup.prune.a"), ("backup.prune.**", "bakcup.pruen.a", nil),
       ("host.*", "host.shouldReboot", nil), ("**", "host.shouldReboot", nil), ("host.**", "host", nil),
     ] as [(String, String, String?)])
   func meant(_ pattern: String, name: String, expected: String?) throws {
