@@ -4,7 +4,7 @@ package import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// A secret that a client sends as `Bearer` token (RFC 6750), or as `Basic` password of any user (RFC 7617).
+/// A secret that a client sends as `Bearer` token (RFC 6750) or `Basic` password (RFC 7617, any user name).
 nonisolated package struct AccessToken: Equatable, Sendable {
   private static let lengthRange = 16...1024
 
@@ -44,7 +44,7 @@ nonisolated package struct AccessToken: Equatable, Sendable {
     }
   }
 
-  /// Compares in constant time, to prevent timing attacks.
+  /// Compares tokens of equal length in constant time, to prevent timing attacks.
   private func isEqual(to other: [UInt8]) -> Bool {
     guard other.count == bytes.count else { return false }
     return zip(bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

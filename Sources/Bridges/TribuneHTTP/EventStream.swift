@@ -2,7 +2,7 @@
 
 import CMicrohttpd
 
-/// The server-sent events of one open page. At most one event waits in the stream.
+/// The server-sent events of one open page. The stream buffers one event at most.
 @safe final class EventStream {
   private let connection: OpaquePointer
   private let next: () -> [UInt8]?

@@ -9,7 +9,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// If a value is unreadable, the strictest value of the setting applies.
+  /// An invalid value has the strictest effect: no name in `Hosts=`, no client served, or no network.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -31,7 +31,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// Refuses all clients, because the unreadable line may have been `TokenFile=`.
+  /// Refuses all clients: the line or file at `place`, which cannot be read, could have `TokenFile=`.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {

@@ -4,8 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket and its connections, which libmicrohttpd serves on the main queue. Each connection has
-/// one request and a deadline. An event stream has no deadline.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. Each connection
+/// takes one request, and has a deadline unless the response is an event stream.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -21,7 +21,7 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// The limit of all unwritten responses together, in bytes. A single response may be larger.
+  /// The limit of all unwritten responses together, in bytes. A single one can exceed the limit.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
@@ -90,7 +90,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // A new work item, instead of a loop, lets other work of the main queue run in between.
+    // More work of libmicrohttpd goes into a new work item. A loop would keep the main queue from other work.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -179,7 +179,7 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// Called for each part of the body, then with an empty part, and once more when the response is known.
+  /// libmicrohttpd calls this with each part of the body, with an empty part, and when the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {

@@ -32,7 +32,8 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if a page of another site made the browser send this request. False if the user followed a link.
+  /// True if the browser says that a page of another origin sent this request, and not by a navigation (a
+  /// link or a form).
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

@@ -17,8 +17,8 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
     self.init(status, Array("\(text)\n".utf8), fields: fields)
   }
 
-  /// These fields forbid caching, framing, and reading by other sites. The page may run only scripts of its
-  /// own site, and these cannot turn text into markup.
+  /// These fields forbid caching, framing, and reading by other sites. The page can run only scripts of its
+  /// own site, and those scripts cannot turn text into markup.
   static let commonFields = [
     "Cache-Control": "no-store",
     "Connection": "close",
@@ -37,7 +37,7 @@ package enum HTTPAnswer {
   case response(HTTPResponse)
   /// A stream of server-sent events. `next` returns nil if no event is ready.
   case events(next: () -> [UInt8]?)
-  /// The listener reads a body of at most `HTTPListener.bodyMax` bytes, then calls `response`. This closure
-  /// must return within the connection's deadline.
+  /// The listener reads a body of at most `HTTPListener.bodyMax` bytes, then calls `response`, which must
+  /// return within the connection's deadline.
   case body(response: ([UInt8]) async -> HTTPResponse)
 }

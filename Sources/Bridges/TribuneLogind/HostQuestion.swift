@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question about the whole host, such as whether it may reboot. logind and systemd can enforce its vetoes.
+/// A question about the whole host, such as `host.shouldReboot`. logind and systemd can enforce a veto.
 nonisolated package enum HostQuestion: CaseIterable, Sendable {
   case reboot, kexec, softReboot, powerOff, halt, suspend, hibernate, hybridSleep, suspendThenHibernate
 
@@ -30,8 +30,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The systemd targets that a veto concerns; the question's own target comes first. Power-off includes
-  /// halt, because a halted host is unreachable, too. Power-off includes exit, which shuts down a container.
+  /// The systemd targets that a veto concerns, the question's own target first. Power-off includes halt,
+  /// because a halted host is unreachable, and exit, because exit shuts down a container.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -51,7 +51,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// The target of the action itself, such as `reboot.target`.
   package var ownTarget: String { targets[0] }
 
-  /// The questions to ask before an action that logind names, such as `reboot`. Empty for a dry run.
+  /// The questions to ask before logind's action, such as `reboot`. Empty for a dry run (`dry-reboot`).
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]

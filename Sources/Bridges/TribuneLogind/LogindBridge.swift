@@ -7,15 +7,15 @@ import TribuneSystem
 import TribuneWire
 
 /// Turns vetoes on the bus into logind locks, and other programs' logind locks into holds. Announces each
-/// shutdown and sleep, and asks the bus about scheduled shutdowns. The bus and logind may restart at any
-/// time, so each event only makes the bridge read the whole state again.
+/// shutdown and sleep, and asks the bus about scheduled shutdowns. The bus and logind can restart at any
+/// time, and the bridge then misses events. So after most events, the bridge reads the whole state again.
 @MainActor final class LogindBridge: Delegate {
   /// The bridge drops an earlier process's locks after this time without a bus.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
-  /// If the targets are already masked, the answer about a new hold waits only this long for its logind lock.
+  /// If the targets are masked already, the answer about a new hold waits only this long for the logind lock.
   private static let lockTime = Duration.seconds(2)
-  /// The limit for waiting for the bus at the start, because a broken bus must not delay a package upgrade.
+  /// How long `start` waits for the bus. A package upgrade, which waits for `start`, must not hang.
   private static let startTime = Duration.seconds(5)
 
   private enum Side: CaseIterable {
@@ -244,7 +244,7 @@ import TribuneWire
   private func applyLocks() async -> Bool {
     defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []
-    // The objections may change during the calls to logind.
+    // These are copies, because the objections may change during the calls to logind.
     let isCurrent = isCurrent
     let blocks = enforcement.blocks
     for lock in HostQuestion.Lock.allCases where !preparing.contains(lock) {
@@ -488,8 +488,8 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers the value query `host.enforcement`. After a new hold, the answer waits until the hold is
-  /// enforced. Before an allowed action, the answer waits until the action's locks and masks are gone.
+  /// Answers the value query `host.enforcement`. After a new hold, the answer comes when the hold is enforced
+  /// or the time is up. Before an allowed action, the answer names the locks and masks that remain.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -530,7 +530,7 @@ import TribuneWire
     await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime - Self.lockTime)
     let isMasked = isMasked(asked)
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
-    // A lock alone stops only programs that ask logind.
+    // With `Enforce=mask`, a lock alone does not suffice, because it stops only programs that ask logind.
     let isBinding = isMasked || !settings.masksTargets && isLocked && bindsRoot == true
     let overridden = asked.filter(isOverridden)
     let says =

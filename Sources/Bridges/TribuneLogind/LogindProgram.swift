@@ -41,7 +41,7 @@ package final class LogindProgram: ServiceProgram {
 
   package func stop() async {
     // The bridge leaves its masks in place, because systemd runs this program with `--unmask` after the
-    // service. Without a bridge, this process runs `--unmask`, and a signal has interrupted it.
+    // service. Without a bridge, a signal has interrupted `--unmask`.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

@@ -168,8 +168,8 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation keeps notifications in memory, so a new one begins only after the end of the last
-      // one. The new one misses the posts before its start.
+      // Each observation keeps notifications in memory, so a new one begins only after the end of the
+      // previous one. The new one misses the posts before its start.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }

@@ -62,7 +62,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// The place of an unreadable line in the configuration. The line may concern a veto.
+  /// The line, file or folder of the configuration that cannot be read, and that may concern a veto.
   package var unreadable: String?
   package var cluster = ""
   /// Empty if the host's name is not a valid token.
@@ -171,7 +171,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads all files; later lines win. A missing directory is an error if the caller names it.
+  /// Reads all files. A missing directory is an error if the caller names it.
   package static func load(from directory: String?, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

@@ -12,7 +12,7 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   package var connectionsMax = 256
   /// `PagesMax=`: the limit for each listening socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: the limit of names with their own series; also of participants, and of users by unit.
+  /// `MetricNamesMax=`: how many names have their own series; also how many participants, and users by unit.
   package var metricNamesMax = 100
 
   package init() {}

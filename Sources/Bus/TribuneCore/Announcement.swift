@@ -14,7 +14,7 @@ package enum Announcement {
   case didConclude(QueryEnding)
   case didBegin(QueryEntry)
   case didEnd(QueryEntry)
-  /// The bus also announces this after a restart.
+  /// The bus announces this after a reload of the configuration, and after a restart of the bus.
   case didReload
   case willStop
 }

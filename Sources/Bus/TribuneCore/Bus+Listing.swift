@@ -3,10 +3,10 @@
 import TribunePolicy
 package import TribuneWire
 
-/// The lists that clients request. A list has only the entries that the policy lets the connection see.
+/// The lists that clients request. A list has only the entries that the policy lets the requester see.
 extension Bus {
   /// Returns what a query of this name and object would meet, without asking any delegate. `entries` has the
-  /// object, the matching holds, the actions under way, and the missing required delegates.
+  /// object if it is declared, matching holds and actions under way, and missing required delegates.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {

@@ -5,10 +5,10 @@ package import TribuneWire
 
 /// The bus as a value, without I/O and without a clock. Frames and the time go in, and effects come out.
 ///
-/// The server itself forwards posts that need only immediate delivery. For these, it calls only `receivers`.
+/// The server itself forwards posts that need only immediate delivery, without a call of `receive`.
 ///
-/// Getters and checks on the hot path are mutating. A non-mutating method would copy the whole bus, which
-/// takes about 130 instructions.
+/// Getters and checks on the hot path are mutating. For a non-mutating method, Swift would copy all fields of
+/// the bus, which takes about 130 instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits { didSet { accounts.apply(limits) } }
   package var policy = BusPolicy()
@@ -48,7 +48,7 @@ package struct Bus: ~Copyable {
   }
 
   struct Restoring {
-    /// True during a replay. The bus then does not check frames by the current policy and declarations.
+    /// True during a replay. The bus then does not check frames against the current policy and declarations.
     var isReplaying = false
     var unresolved: [DelegateRegistration] = []
   }
@@ -171,7 +171,7 @@ package struct Bus: ~Copyable {
     try take(frame, in: slice, from: slot, nil, at: now)
   }
 
-  /// - Parameter context: in a replay, the facts that the log has for the frame.
+  /// - Parameter context: in a replay, the facts that the log has for the frame. Outside a replay, nil.
   mutating func take(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
     at now: Instant
@@ -218,7 +218,7 @@ package struct Bus: ~Copyable {
     let kept = fields.options.contains(.retained) ? snapshot(of: observation, for: slot) : []
     emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
     guard fields.options.contains(.retained) else { return }
-    // Buffered notifications come first, because the snapshot already reflects them.
+    // Send buffered notifications first: after the snapshot, an old one would seem to be the newest.
     emitBuffered(for: slot)
     if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }

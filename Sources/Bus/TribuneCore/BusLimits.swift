@@ -6,8 +6,8 @@ import TribuneWire
 package struct BusLimits: Equatable, Sendable {
   /// The number of observations, monitors and declarations of a connection.
   package var observationsMax = 4096
-  /// The number of tokens in the patterns of a connection's observations and monitors. The bus may compare
-  /// each new name with every token.
+  /// The number of tokens in the patterns of a connection's observations and monitors. In the worst case, the
+  /// bus compares each new name with every token.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// The number of delegates and holds of a connection.
   package var delegatesMax = 4096
@@ -18,10 +18,10 @@ package struct BusLimits: Equatable, Sendable {
   package var queriesMax = 1024
   package var participantsMax = 65_536
   package var questionsAtATime = 64
-  /// The bytes of userInfo that all queries of a connection keep for delegates that the bus asks later. A
-  /// connection's only query that keeps userInfo may exceed this limit.
+  /// The bytes of userInfo that all queries of a connection keep for delegates that the bus asks later. If
+  /// only one query of a connection keeps userInfo, this query is allowed to exceed the limit.
   package var questionsMax = 32 << 20
-  /// The bytes of reasons and values that the bus keeps for a connection until it sends the verdict or reply.
+  /// The bytes of reasons and values that the bus keeps for a connection until the verdict or reply.
   package var answersMax = 32 << 20
   /// The bytes of the delegates' identities in a verdict.
   package var outcomeIdentitiesMax = 65_536
@@ -40,8 +40,8 @@ package struct BusLimits: Equatable, Sendable {
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// The totals that users share. For each user, one answer and the userInfo of one query may exceed the
-  /// user's share of the log.
+  /// The totals that users share. The userInfo of one query of a user, and one answer to the user's queries,
+  /// are allowed to exceed the user's share of the log.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 

@@ -8,7 +8,7 @@ struct Connection {
   let peer: PeerIdentity
   let subject: Subject
   let account: UserAccount
-  /// The bytes charged for each registration.
+  /// The bytes charged for each registration and each action under way.
   var registeredLengths = SmallDictionary<Serial, Int>()
   var observations = SmallDictionary<Serial, NotificationCenter.Observation>()
   var monitors: [Serial: Monitors.Registration] = [:]
@@ -18,7 +18,7 @@ struct Connection {
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// The holds whose reason an `amend` has changed. The key is the serial of the last `amend`.
+  /// The holds whose reason an `amend` has changed. The key is the serial of the hold's last `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// The key is the serial of the `ask` or the `begin`.
@@ -60,7 +60,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot contains `free` instead of nil, because each read would copy an Optional.
+  /// A free slot contains `free`. If it contained nil, each read of a connection would copy an Optional.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
@@ -80,7 +80,7 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// The connection with this id. If `number` is 0, all connections in the order of their slots.
+  /// The connection with the id `number`. If `number` is 0, all connections in the order of their slots.
   func all(of number: UInt64) -> some Sequence<Connection> {
     let found = number == 0 ? places[...] : slots[number].map { places[$0.index...$0.index] } ?? []
     return found.lazy.filter { !$0.isFree }

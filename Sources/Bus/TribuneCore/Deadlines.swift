@@ -3,7 +3,7 @@
 package import TribuneWire
 
 /// The order of deadlines that are due at the same moment. This order does not depend on the order of
-/// insertion, so a restored bus handles the deadlines in the same order.
+/// insertion, so a restored bus handles the deadlines in the same order as the earlier bus.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other
@@ -24,7 +24,7 @@ package struct DeadlineRank: Comparable, Sendable {
 
 /// A binary heap that can move and remove any deadline.
 package struct Deadlines<Item> {
-  /// Identifies a deadline until its removal. Then, a later deadline can get the same handle.
+  /// Identifies a deadline until its removal. After the removal, a new deadline can get the same handle.
   package struct Handle {
     fileprivate var index: Int
   }

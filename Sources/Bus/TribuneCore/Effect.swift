@@ -26,8 +26,8 @@ package enum Effect {
   /// The notifications are in the order of posting.
   case snapshot(ConnectionSlot, Serial, [RetainedNotification])
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
-  /// The connection has ended an awaited observation. The server must check the awaited posts that it has not
-  /// sent to the connection yet (`Bus.isAbandoned`).
+  /// The connection has ended an awaited observation. For each awaited post that the server has not sent to
+  /// the connection yet, the server must check `Bus.isAbandoned`.
   case observesLess(ConnectionSlot)
 }
 

@@ -2,7 +2,8 @@
 
 struct IDSequence {
   private(set) var last: UInt64 = 0
-  /// The highest id that any bus is known to have given. It exceeds `last` only during a restore.
+  /// The highest id that this bus or an earlier one is known to have given. It exceeds `last` only during a
+  /// restore.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {

@@ -5,7 +5,7 @@ import TribuneWire
 /// A 64-bit checksum. It detects broken memory and mistakes of the writer, but not forgery.
 ///
 /// Each step combines a sum with one word by an exclusive or, a rotation, and a multiplication by an odd
-/// number. All three are bijections, so the result changes if only one word changes. Of all other changes,
+/// number. These operations are bijections, so the result changes if only one word changes. Of other changes,
 /// the checksum misses one in 2^64. Two sums alternate, so the processor can overlap their steps.
 enum Checksum {
   private static let first: UInt64 = 0x9E6C_63D0_876A_46D1

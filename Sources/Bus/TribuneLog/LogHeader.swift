@@ -23,8 +23,8 @@ import TribuneWire
 ///
 /// The checksum does not cover the words at offset 64 and above, because they change while the log is in use.
 ///
-/// Later versions must read version 1, and keep the layout of the first 24 bytes. A new kind of entry needs
-/// no new version: older programs skip entries of unknown kinds, and their compactions drop such entries.
+/// Later programs must read version 1. All versions keep the layout of the first 24 bytes. A new entry kind
+/// needs no new version: older programs skip entries of unknown kinds, and their compactions drop them.
 struct LogHeader {
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
@@ -87,7 +87,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// A segment shares no page with other data, because 64 KiB is a multiple of the machine's page size.
+  /// A segment starts at a multiple of 64 KiB, and so of the page size. It shares no page with other data.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

@@ -11,7 +11,7 @@ extension WriteAheadLog {
   /// Appends an entry. Readers ignore the entry until `commit`.
   ///
   /// - Parameter prefix: if not nil, the first 16 bytes of the body. `head` and `tail` follow.
-  /// - Returns: nil if the entry does not fit in the segment.
+  /// - Returns: the entry's position, or nil if the entry does not fit in the segment.
   package func append(
     kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
     _ tail: RawSpan
@@ -37,13 +37,13 @@ extension WriteAheadLog {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset
     guard let compaction = entries.value.compaction else { return }
-    // A compaction that commits may have copied some of the entries that are discarded here.
+    // A compaction with `commits` also copies uncommitted entries, so it can have read a discarded one.
     if compaction.read > position.offset { return abandonCompaction() }
     entries.value.compaction?.tailStart = min(compaction.tailStart, position.offset)
   }
 
-  /// Passes the committed entries to `body`, in order. `body` may append. Cuts the log before a damaged
-  /// entry: the entry's length may be wrong, so the next entry cannot be found.
+  /// Passes the committed entries to `body`, in order. If `body` appends entries, it must also commit them.
+  /// Cuts the log before a damaged entry: the entry's length can be wrong, so the next entry cannot be found.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)
@@ -68,7 +68,7 @@ extension WriteAheadLog {
     return damage
   }
 
-  /// Returns the length of the entry, or nil if the entry would reach past `end`.
+  /// Writes an entry, and returns its length. Returns nil if the entry would reach past `end`.
   func write(
     _ kind: UInt8, _ owner: UInt64, _ time: UInt64, _ prefix: (UInt64, UInt64)?, _ head: RawSpan,
     _ tail: RawSpan,

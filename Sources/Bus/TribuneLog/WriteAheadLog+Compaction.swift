@@ -4,22 +4,22 @@ import TribuneSystem
 import TribuneWire
 
 // A compaction copies the live entries to the other segment, in steps. Readers see the copies only after the
-// segments change roles. So the caller may abandon a compaction, or the process may die, at any time.
+// segments change roles. So the log stays whole if the caller abandons a compaction, or if the process dies.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if the log is long, and has grown enough since the last compaction. The log is long above 1 MiB, or
-  /// above half of its limit if this half is less. The log has grown enough if it has doubled. It has also
-  /// grown enough if it has used half of the space that the last compaction left, and at least a sixteenth of
-  /// the limit.
+  /// True if no compaction is under way, and the log is long, and has grown enough since the last compaction.
+  /// The log is long above 1 MiB, or above half of `admissionLimit` if this half is less. The log has grown
+  /// enough if it has doubled. The growth is also enough if it exceeds both a sixteenth of the limit and half
+  /// of the space that the last compaction left.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: if true, also copies uncommitted entries, and `endCompaction` commits them.
+  /// - Parameter commits: if true, `compact` also copies uncommitted entries; `endCompaction` commits them.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()
@@ -28,10 +28,10 @@ extension WriteAheadLog {
   }
 
   /// Reads the next entries, and copies the live ones. Returns true when all entries are read, or when a live
-  /// entry does not fit.
+  /// entry does not fit. Returns false if the caller must call again.
   ///
   /// - Parameters:
-  ///   - lengthMax: the number of bytes to read. The last entry may reach past them.
+  ///   - lengthMax: the number of bytes to read. The last entry can reach past these bytes.
   ///   - isLive: returns true for an entry to copy. `isTail` is true if the entry was appended after the
   ///     compaction began.
   ///   - relocated: gets each copied entry, and the entry's position after a successful `endCompaction`.
@@ -41,15 +41,15 @@ extension WriteAheadLog {
     guard let first = entries.value.compaction?.read else {
       preconditionFailure("no compaction is under way")
     }
-    // `isLive` and `relocated` may append to the log, so each round reads the state again.
+    // `isLive` and `relocated` are allowed to append to the log, so each round reads the state again.
     while let compaction = entries.value.compaction, !compaction.isFull, compaction.read < compactionEnd {
       if compaction.read - first >= lengthMax { return false }
       let offset = compaction.read
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process has written or checked the entry before, so memory is damaged. The next process will
-        // find the damage, and report the lost bytes.
+        // This process has written or checked the entry before, so memory is damaged. The next process that
+        // adopts the log will find the damage, and report the lost bytes.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
@@ -76,7 +76,7 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Appends a new entry to the other segment. Returns its position there, or nil if it does not fit.
+  /// Appends a new entry to the other segment. Returns the entry's position there, or nil without space.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
@@ -89,8 +89,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active. `compact` must have read all entries. If the live entries did not fit,
-  /// abandons the compaction, leaves the log unchanged, and returns false.
+  /// Makes the other segment active, and returns true. `compact` must then have read all entries. If a live
+  /// entry did not fit, instead abandons the compaction, leaves the log unchanged, and returns false.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {
@@ -120,7 +120,7 @@ extension WriteAheadLog {
 
   private var otherSegment: Int { 1 - entries.value.activeSegment }
 
-  /// Returns the segment's memory to the kernel. If that fails, the next compaction overwrites the old bytes.
+  /// Returns the other segment's memory to the kernel. If that fails, the next compaction tries again.
   private func releaseOtherSegment() {
     guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
     else { return }

@@ -2,20 +2,20 @@
 
 import TribuneSystem
 
-// A log that crashes the recovering process would also crash each later process, until the service manager
-// gives up. So the log counts unfinished recoveries.
+// A log that crashes the recovering process would also crash each process that the service manager starts
+// after it, until the service manager gives up. So the log counts unfinished recoveries.
 
 extension WriteAheadLog {
   /// After three unfinished recoveries in a row, the log is the probable cause, so adopting it fails.
   package static let recoveriesMax: UInt32 = 3
 
-  /// Counts a recovery as unfinished until `endRecovery`. Call this before you read an adopted log.
+  /// Counts a recovery as unfinished until `endRecovery`. Call this method before you read the log's entries.
   package func beginRecovery() {
     let count = Self.unfinishedRecoveries(in: mapping)
     mapping.publish(CheckedWord(count + 1).bits, at: LogHeader.recoveriesOffset)
   }
 
-  /// Call this when the recovery has succeeded, or has failed for a reason other than the log.
+  /// Call this method when the recovery has succeeded, or has failed for a reason other than the log.
   package func endRecovery() { mapping.publish(CheckedWord(0).bits, at: LogHeader.recoveriesOffset) }
 
   static func unfinishedRecoveries(in mapping: borrowing SharedMapping) -> UInt32 {

@@ -8,13 +8,13 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// Entries may also contain the last number of a sequence. The number in the header is right even if entries
-// are lost.
+// The header has the last number of each sequence. Entries can contain this number, too, but entries can be
+// lost to damage.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3
 
-  /// Sets the last number of a sequence, at most 2^56 − 1. Call this before you use the number.
+  /// Sets the last number of a sequence, at most 2^56 − 1. Call this method before you use the number.
   package func setLast(_ number: UInt64, ofSequence sequence: Int) {
     mapping.store(CheckedNumber(number).bits, at: Self.offset(ofSequence: sequence))
   }

@@ -7,10 +7,10 @@ import TribuneWire
 /// of the file. The log is lost when the machine restarts.
 ///
 /// A *counter slot* has six numbers of one owner. A *sequence* has the last number given out, such as an id.
-/// Entries are in two *segments*, but only the active segment grows. When many entries are no longer needed,
-/// a *compaction* copies the live entries to the other segment, and the segments change roles.
+/// The file has two *segments*, and the log's entries are in the active one. When many entries are no longer
+/// needed, a *compaction* copies the live ones to the other segment, and the segments change roles.
 ///
-/// The process may die between any two stores. Each change first stores all its bytes, and then becomes
+/// The process can die between any two stores. Each change first stores all its bytes, and then becomes
 /// visible by one store of one word. Readers ignore bytes behind the committed length.
 ///
 /// The log checks everything that it reads: words against their complements, entries against their checksums,
@@ -21,7 +21,7 @@ package final class WriteAheadLog {
     var admissionLimit: Int
     var used: Int
     var committed: Int
-    /// The length after the last compaction.
+    /// The length of the entries that the last compaction kept. 0 before the first compaction.
     var kept = 0
     var compaction: Compaction?
     var isOtherSegmentStale = false
@@ -42,7 +42,7 @@ package final class WriteAheadLog {
   let slots: SharedMapping.Rows
   let entries: Cell<Entries>
 
-  /// Creates an empty log. The file uses memory only where the log has written to it.
+  /// Creates an empty log. The file uses memory only for the pages that the log has written.
   ///
   /// - Parameters:
   ///   - slotCount: 0 to 2^24.
@@ -108,8 +108,8 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// `admits` returns false above this length of the log, in bytes. `append` ignores the limit, because
-  /// entries that follow from admitted work must fit.
+  /// `admits` returns false for an entry with which the log would exceed this length, in bytes. `append`
+  /// ignores the limit, because entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }
     set { entries.value.admissionLimit = min(header.segmentCapacity / 2, max(0, newValue) & ~7) }
@@ -127,7 +127,7 @@ package final class WriteAheadLog {
   /// The caller must drop the span before any code writes to the same bytes.
   @_lifetime(borrow self)
   @inline(__always) func bytes(in range: Range<Int>) -> RawSpan {
-    // The mapping lives as long as this object, but the compiler cannot prove this for a class.
+    // The mapping lives as long as this object, but the compiler cannot prove this lifetime for a class.
     unsafe _overrideLifetime(mapping.unboundBytes(in: range), borrowing: self)
   }
 

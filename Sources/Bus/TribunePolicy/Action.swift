@@ -43,11 +43,12 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   package init(_ action: Action) { rawValue = 1 << UInt16(action.rawValue) }
 
-  /// Actions on questions. A delegate can also respond to names that end in *will* or *did* and a verb.
+  /// Actions that can concern questions. A delegate can also respond to value queries, and to names that end
+  /// in *will* or *did* and a verb.
   static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }
-  /// Actions on questions only.
+  /// Actions that concern only questions.
   static let onlyAboutQuestions = ActionSet(.hold).union(ActionSet(.override))
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 

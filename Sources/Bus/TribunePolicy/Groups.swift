@@ -2,8 +2,9 @@
 
 /// The primary and the supplementary groups of a process when it connected.
 ///
-/// A process can have 65,536 groups. If it has more than `keptMax`, the bus keeps only the groups that the
-/// policy names when the process connects. The process's membership in all other groups is then unknown.
+/// A process can have 65,536 supplementary groups. If it has more than `keptMax`, the bus keeps only the
+/// primary group, and the groups that the policy names when the process connects. The process's membership in
+/// all other groups is then unknown.
 package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
@@ -28,7 +29,7 @@ package struct Groups: Hashable, Sendable {
       self.init(supplementary + [primary])
       return
     }
-    // The kernel returns sorted groups, and sorting these again is fast.
+    // `hasInOrder` needs sorted groups. The kernel returns them sorted, so this sort is fast.
     let all = supplementary.sorted()
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }

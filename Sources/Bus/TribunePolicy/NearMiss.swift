@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// An allow line that fails to allow a refused request for a single reason.
+/// An allow line that does not allow a refused request, but would if one thing were different (`lacks`).
 package struct NearMiss: Equatable, Sendable {
   package var index: Int
   /// The reason why the line does not allow the request, such as `needs group:operators`.
@@ -10,8 +10,8 @@ package struct NearMiss: Equatable, Sendable {
 }
 
 extension Policy {
-  /// The first `count` near misses. The reason is the subject, the action, the object, or a pattern that
-  /// covers only part of the request.
+  /// The first `count` near misses. The reason of each is the subject, the action, the object, or a pattern
+  /// that covers only part of the request.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

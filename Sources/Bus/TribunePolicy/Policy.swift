@@ -4,10 +4,10 @@
 /// line. A deny line overrides all allow lines, in any order. A registration needs one allow line that covers
 /// its whole pattern. A deny line for any part of the pattern refuses the registration.
 ///
-/// In observations and lists, a deny line for a part of the pattern removes only this part. The bus refuses
-/// an observation only if one deny line covers its whole pattern. A list includes a registration if a part of
-/// it is allowed, unless one deny line covers its whole pattern. The bus lists data without a name only for
-/// subjects that may list everything.
+/// A deny line for a part of an observation's pattern removes only this part. A deny line refuses the
+/// observation only if the line covers the whole pattern. A list includes a registration if an allow line
+/// covers a part of the registration's pattern, unless one deny line covers the whole pattern. The bus lists
+/// data without a name only for subjects that are allowed to list everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -37,7 +37,7 @@ package struct Policy: Equatable, Sendable {
   }
 
   /// Decides the request. If its action also needs permission for another action, decides about the other
-  /// action first. Returns the decision, and the refused request or else `request`.
+  /// action first. Returns a refusal of the other action with its request, else the decision and `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {

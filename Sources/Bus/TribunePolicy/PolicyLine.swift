@@ -31,7 +31,7 @@ package struct PolicyLine: Equatable, Sendable {
   /// The text of the line, without its comment.
   package var text: String
 
-  /// The line with ids instead of the names of users and groups. nil if the line can never match.
+  /// The line with ids instead of the names of users and groups. nil if the host lacks one of the names.
   package var resolvedText: String? {
     let who = who.compactMap(\.text)
     guard who.count == self.who.count else { return nil }

@@ -14,7 +14,8 @@ package struct Subject: Hashable, Sendable {
     case known(String)
     /// The process is probably in this unit, without the kernel's guarantee. Allow lines ignore this unit.
     case claimed(String)
-    /// The process ended early, or the bus cannot see it. Every deny line with a unit applies to the process.
+    /// The process ended before the bus read its unit, or the bus cannot see the process. The process meets
+    /// every unit condition of a deny line, and none of an allow line.
     case unknown
 
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
@@ -88,7 +89,7 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Explains why a process cannot meet both this condition and `others`. nil if a process can meet them.
+  /// Explains why a process cannot meet both this condition and `others`. nil if the check finds no reason.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -139,8 +140,8 @@ package enum Condition: Hashable, Sendable {
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
   }
 
-  /// Matches without recursion: after a mismatch, the last `*` takes one more byte. Earlier stars keep
-  /// their matches.
+  /// Matches without recursion: after a mismatch, the last `*` reached so far takes one more byte. The stars
+  /// before it keep their matches.
   package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?

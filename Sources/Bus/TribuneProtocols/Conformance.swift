@@ -41,9 +41,10 @@ package struct NonConformance: Error, Equatable, Sendable {
 extension ProtocolLibrary {
   /// Checks a delegate with the stated protocols and patterns against the protocol of its object. The
   /// delegate must state that protocol, or one that inherits from it. The delegate must respond to every
-  /// required method of the stated protocols, and to no method that they lack.
+  /// required method of these protocols, and each pattern must match one of their methods. Other stated
+  /// protocols must exist, but do not count.
   ///
-  /// - Parameter allowsOthers: if true, the delegate may also respond to methods that its protocols lack.
+  /// - Parameter allowsOthers: if true, a pattern need not match a method of these protocols.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false

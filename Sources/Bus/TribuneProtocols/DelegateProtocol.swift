@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// An immutable protocol. If its name gets another definition, existing users keep this definition.
+/// An immutable protocol. If its name gets another definition, existing references keep this definition.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String
@@ -40,7 +40,7 @@ package final class DelegateProtocol: Sendable {
     self.name == name || ancestors.contains { $0.name == name }
   }
 
-  /// True if the declarations of both, and of their ancestors, are equal. Ignores documentation.
+  /// True if the declarations of both protocols, and of their ancestors, are equal. Ignores documentation.
   package func isSame(as other: DelegateProtocol) -> Bool {
     self === other
       || definition == other.definition && ancestors.count == other.ancestors.count

@@ -7,7 +7,7 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
     case mistake
     /// Another protocol with this name exists, and stays.
     case conflict
-    /// This protocol of a file replaces one that a connection has defined.
+    /// A file's protocol, which is at the location, replaces one that a connection has defined.
     case replacement
   }
 

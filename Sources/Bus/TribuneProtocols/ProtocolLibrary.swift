@@ -31,7 +31,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
 
   package var count: Int { entries.count }
 
-  /// Returns nil if the protocol comes from a file, or does not exist.
+  /// The owner that defined the protocol first. nil if the protocol comes from a file, or does not exist.
   package func owner(of name: String) -> Owner? {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
@@ -43,7 +43,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// Links the sources only with each other, and omits protocols with errors.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// Replaces the definitions of all files. Omits protocols with errors, and returns these errors.
+  /// Replaces the definitions of all files. Omits protocols with errors. Returns the errors and replacements.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
     var (linked, diagnostics) = Self.link(sources, known: [:])
     var loaded: [String: Entry] = [:]
@@ -67,12 +67,12 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     return Self.sort(diagnostics, by: sources)
   }
 
-  /// Adds the protocols of a source. They stay until the owner is removed. Owners share identical
-  /// definitions. If this method throws, the library is unchanged.
+  /// Adds the protocols of a source. They stay until all their owners are removed, or a file replaces them.
+  /// Owners share identical definitions. If this method throws, the library is unchanged.
   ///
   /// - Parameters:
   ///   - parents: protocols to inherit from, instead of the library's protocols of the same names.
-  ///   - yields: if true, a file may define a name differently, and its definition stays.
+  ///   - yields: if true, a file's different definition of a name stays, and is no reason to throw.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],

@@ -2,7 +2,7 @@
 
 package struct ProtocolSource: Equatable, Sendable {
   package var file: String
-  /// The bytes of the source, which may be invalid UTF-8. The caller limits their number.
+  /// The bytes of the source, which can be invalid UTF-8. The caller must limit their number.
   package var text: [UInt8]
 
   package init(file: String, text: [UInt8]) {

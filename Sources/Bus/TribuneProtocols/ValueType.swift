@@ -10,7 +10,7 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
   case array(ValueType)
   /// A JSON object whose members all have this type.
   case map(ValueType)
-  /// A field of this type may be omitted.
+  /// A value or null. A field of this type can be omitted.
   case nullable(ValueType)
   case structure([Field])
   case enumeration([String])

@@ -15,7 +15,8 @@ package final class BusInstance {
 
   /// - Parameters:
   ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
-  ///   - isStepped: true in the simulation, which runs the main queue and closes descriptors without threads.
+  ///   - isStepped: true in the simulation. Its own loop then serves the main queue, and the bus closes
+  ///     descriptors without threads.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -55,8 +56,8 @@ package final class BusInstance {
     return wal
   }
 
-  /// Makes the log long enough for any configuration: later daemons take the log over, and may have higher
-  /// limits. If memory is short, makes the log long enough for this configuration.
+  /// Makes the log long enough for any configuration: later daemons take the log over, and their limits can
+  /// be higher. If the kernel refuses this length, makes the log long enough only for this configuration.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
@@ -88,7 +89,7 @@ package final class BusInstance {
     server.takeOver(passed)
   }
 
-  /// Must also be called if starting fails after `takeOver`. Otherwise, the log would count a crash.
+  /// Must also be called if starting fails after `takeOver`: the log is not the cause of such a failure.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {

@@ -156,7 +156,7 @@ package final class Daemon {
 
   // MARK: Starting
 
-  /// Each client takes one descriptor of this process.
+  /// Raises the limit, because each client takes one descriptor of this process.
   private static func raiseDescriptorLimit(_ log: Log) {
     do throws(Errno) {
       try ThisProcess.raiseDescriptorLimit()
@@ -185,7 +185,7 @@ package final class Daemon {
 
   private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
-    // Takes over the previous daemon's socket: clients may have connected to it during the restart.
+    // Takes the previous daemon's socket over if the keeper passed it: clients can have connected meanwhile.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(socketMode)
@@ -221,7 +221,7 @@ package final class Daemon {
     }
     guard !checksAgain, server.acceptor.listeners.contains(where: { $0.isOwn && lostPaths.contains($0.path) })
     else { return }
-    // If the folder was removed, the kernel does not report when it exists again.
+    // The kernel does not report when a removed folder exists again, so a timer checks.
     checksAgain = true
     DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [weak self] in
       MainActor.assumeIsolated {
@@ -251,7 +251,7 @@ package final class Daemon {
 
   private static let varlinkName = "varlink"
 
-  /// The path of the Varlink socket; nil if Varlink is disabled. By default, it is in the folder of the bus's
+  /// The path of the Varlink socket; nil if Varlink is disabled. The default is in the folder of the bus's
   /// socket. If the command line has a path only for the bus's socket, Varlink is disabled.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
@@ -266,7 +266,7 @@ package final class Daemon {
   private static func listenPath(_ arguments: DaemonArguments) -> String {
     if let path = arguments.listenPath { return path }
     if let folder = Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY") {
-      // The variable may have several folders, separated by colons (systemd.exec(5)).
+      // The variable can have several folders, separated by colons (systemd.exec(5)).
       return "\(folder.prefix { $0 != ":" })/bus"
     }
     if let folder = Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR") { return "\(folder)/tribune/bus" }

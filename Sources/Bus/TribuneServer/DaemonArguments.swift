@@ -13,8 +13,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   package var action = Action.serve
   package var listenPath: String?
-  /// The path of the Varlink socket, or `none` to disable Varlink. If nil, the socket is in the folder of the
-  /// bus's socket. If only `listenPath` is set, Varlink is disabled.
+  /// The path of the Varlink socket, or `none` to disable Varlink. If this path and `listenPath` are nil, the
+  /// Varlink socket is in the folder of the bus's socket. If only this path is nil, Varlink is disabled.
   package var varlinkPath: String?
   package var keeperPath: String?
   /// Nil means /etc/tribune.

@@ -123,13 +123,13 @@ package final class Log {
 
   var hasJournal: Bool { journal != nil }
 
-  /// True if a verdict must be kept in memory, because there is no journal.
+  /// True if a verdict must be kept in memory: there is no journal, and `level` does not exclude the verdict.
   func keeps(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
     journal == nil && VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
   }
 
   func keep(_ verdict: VerdictEntry) { recent.value.append(verdict) }
 
-  /// The oldest first.
+  /// The verdicts in memory, the oldest first.
   var recentVerdicts: [RecentVerdicts.Kept] { recent.value.all }
 }

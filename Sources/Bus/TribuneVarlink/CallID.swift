@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// The identity of a Varlink call, used as the serial of the call's frames.
 ///
-/// From the serial in an answering frame, the daemon knows which reply to make. It needs no record of the
-/// call, even after a restart. A connection has one call at a time.
+/// From the serial in an answering frame, the daemon knows which reply to make. The daemon needs no record of
+/// the call, even after a restart. A connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
     /// The payload of the `ok` is already the complete reply.

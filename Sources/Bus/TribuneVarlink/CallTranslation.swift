@@ -7,15 +7,16 @@ package enum TranslatedCall {
   case frames(ByteBuffer)
   /// The reply without its final zero byte; nil if the client wants no reply.
   case reply(String?)
-  /// A frame that answers or defers the request of the ticket, on behalf of the ticket's connection.
+  /// A frame that the ticket's connection might have sent: it answers the ticket's request, or asks for more
+  /// time.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
 extension VarlinkCall {
   package static let emptyReply = JSONValue.object([("parameters", .object([]))]).compact
 
-  /// - Parameter now: the current time in nanoseconds of the monotonic clock. It must differ between two
-  ///   calls of a connection.
+  /// - Parameter now: the current time in nanoseconds of the monotonic clock. Each call of a connection must
+  ///   have a different time.
   package func translated(at now: UInt64) -> TranslatedCall {
     do throws(VarlinkError) {
       guard !wantsUpgrade else { throw .methodNotImplemented(method) }

@@ -55,7 +55,7 @@ struct Parameters {
     return value.copy.compactBytes
   }
 
-  /// Converts a parameter in seconds to milliseconds, rounded up. Returns nil if it is absent.
+  /// Converts a parameter in seconds to milliseconds, rounded up. Returns nil if the parameter is absent.
   mutating func milliseconds(_ name: String) throws(VarlinkError) -> UInt32? {
     guard let value = member(name) else { return nil }
     let milliseconds = (try required(value.number, name) * 1000).rounded(.up)

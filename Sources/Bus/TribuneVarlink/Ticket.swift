@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// Identifies a question or an awaited notification that the bus has sent to a connection.
 ///
-/// Any connection of the same user that knows the ticket may answer. The ticket contains a secret of the
-/// addressed connection, which other clients cannot guess.
+/// The addressed connection's user may answer on any connection that knows the ticket. The ticket contains a
+/// secret of the addressed connection, which other clients cannot guess.
 package struct Ticket: Equatable, Sendable {
   package enum Request: Equatable, Sendable {
     case question(QueryID, DelegateID)

@@ -3,7 +3,8 @@
 package import TribuneJSON
 import TribuneWire
 
-/// The error for a message that is not a call. The bus ends the connection: further input is unreliable.
+/// The error for a message that is not a call. The bus then ends the connection, because it cannot rely on
+/// the client's further input.
 package struct VarlinkFlaw: Error, Equatable, Sendable {
   package let reason: String
 }

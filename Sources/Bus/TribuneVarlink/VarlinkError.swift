@@ -6,7 +6,7 @@ package import TribuneWire
 package enum VarlinkError: Error, Equatable, Sendable {
   case interfaceNotFound(String)
   case methodNotFound(String)
-  /// The method exists, but cannot upgrade the connection.
+  /// The call wants to upgrade the connection, which no method can do.
   case methodNotImplemented(String)
   case invalidParameter(String)
   case expectedMore

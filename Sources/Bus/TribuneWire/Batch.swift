@@ -2,10 +2,10 @@
 
 /// A growing list that moves all its elements out in order (`drain`).
 ///
-/// An `Array` keeps an element in each place, so taking an element out needs a copy or a replacement. Such
-/// copies and replacements took a tenth of the daemon's CPU time for a query.
+/// Each index of an `Array` must hold an element, so code that takes an element out must copy or replace the
+/// element. Such copies and replacements took a tenth of the daemon's CPU time for a query.
 @safe @usableFromInline package struct Batch<Element>: ~Copyable {
-  /// `drain` frees the memory of a batch that has room for more elements than this.
+  /// `drain` frees the batch's memory if `capacity` exceeds this number.
   @usableFromInline static var keptMax: Int { 1024 }
 
   /// Memory for `capacity` elements. The first `count` are initialised. nil if `capacity` is 0.

@@ -4,10 +4,11 @@
 package final class BufferPool {
   private struct Kept {
     var buffers: [ByteBuffer] = []
-    /// The index of the buffer that the pool handed out last. A search starts behind this index, at the
-    /// buffer that the pool handed out longest ago.
+    /// The index of the buffer that the pool handed out last. A search starts behind this index, because
+    /// recently handed out buffers are less likely to be free.
     var last = 0
-    /// How many further requests skip the search. A search that finds no free buffer sets this number.
+    /// How many further requests skip the search. If the pool is full, a search that finds no free buffer
+    /// sets this number.
     var pause = 0
   }
 

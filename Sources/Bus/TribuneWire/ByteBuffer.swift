@@ -3,11 +3,11 @@
 /// Bytes that several queues can share: input from a read, or encoded output.
 ///
 /// Only the buffer's owner appends bytes, and only at the end. All other code holds a `ByteSlice`. A slice
-/// has an offset and a length instead of a pointer, so the buffer can move its storage. The bytes of a shared
-/// slice do not change, so the bus writes the sender's id into a frame before it makes a slice of this frame.
+/// has a range of offsets instead of a pointer, so the buffer can move its storage. The bytes of a shared
+/// slice must not change, so the bus writes a frame's sender before it makes a slice of the frame.
 ///
 /// The state is behind a pointer, because the exclusivity checks of class properties took a third of the
-/// daemon's CPU time for a query. Each method checks its offsets against `count`.
+/// daemon's CPU time for a query. Each method checks the offsets that it gets against `count`.
 @safe @usableFromInline package final class ByteBuffer {
   @usableFromInline
   @unsafe struct State {
@@ -25,7 +25,7 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// The file of the buffer's only frame, which begins at offset 0. nil for buffers without a file.
+  /// The file of the buffer's only frame. This frame begins at offset 0. nil for buffers without a file.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -105,7 +105,7 @@
     unsafe state.pointee.count += MemoryLayout<T>.size
   }
 
-  /// `source` may be part of this buffer.
+  /// `source` can be part of this buffer, because the old storage is freed after the copy.
   package func append(_ source: RawSpan) {
     guard source.byteCount > 0 else { return }
     let isFull = capacity - count < source.byteCount
@@ -158,7 +158,7 @@
     unsafe state.pointee.count += written
   }
 
-  /// Passes the address of the bytes to `body`, for a system call. `body` must not append to the buffer.
+  /// Passes the address of the bytes in `range` to `body`, which must not append to the buffer.
   @inlinable @inline(__always) package func withAddress<R, E: Error>(
     of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {

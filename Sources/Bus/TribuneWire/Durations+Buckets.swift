@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A histogram of durations, with the buckets of docs/LISTING.md. Below 32 µs, each microsecond has its own
-/// bucket. From 32 µs on, 16 buckets divide the range from each power of two to the next. The middle of a
-/// bucket differs from each duration in the bucket by at most 3.2 %.
+/// bucket. From 32 µs on, 16 buckets divide the range from each power of two to the next. Below the last
+/// bucket, a duration differs from the middle of its bucket by at most 3.2 %.
 extension Durations {
   /// The last bucket also counts all durations above its range.
   package static let bucketCount = 464

@@ -84,8 +84,8 @@ package struct FieldReader: ~Escapable {
     return options
   }
 
-  /// Reads a 32-bit length, and returns a reader for a record of this length. The caller ignores bytes behind
-  /// the fields that it knows, because a newer peer may append fields.
+  /// Reads a 32-bit length, and returns a reader for a record of this length. The caller must ignore bytes
+  /// behind the fields that it knows, because a newer peer can append fields.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
   package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }

@@ -38,7 +38,7 @@ package struct FrameHeader: Equatable, Sendable {
   static let fieldsLengthOffset = 24
 
   package var frameLength: Int
-  /// The kind as received, which this version may not know.
+  /// The kind as received. It can be one that this version does not know.
   package var rawKind: UInt8
   package var flags: FrameFlags
   package var nameLength: Int
@@ -153,7 +153,7 @@ package struct FrameView: ~Escapable {
     get { bytes.extracting(header.payloadStart..<header.frameLength) }
   }
 
-  /// Ignores bytes behind the known fields, because a newer peer may send more fields.
+  /// Ignores bytes behind the known fields, because a newer peer can append fields.
   package func decode<F: FrameFields>(_ type: F.Type) throws(WireError) -> F {
     var reader = FieldReader(fields)
     return try F(from: &reader)
@@ -164,7 +164,7 @@ package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
   /// In milliseconds. 0 if the frame sets no deadline: the bus then applies its default.
   var deadline: UInt32 { get set }
-  /// The fields with which a client repeats this registration after it reconnects.
+  /// For a registration, the fields of the frame with which a client repeats it after reconnecting.
   var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
@@ -228,7 +228,7 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// The query is 0, because the action did not begin on the bus to which the client reconnects.
+  /// The query is 0, which means that the action began without the bus to which the client reconnects.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 

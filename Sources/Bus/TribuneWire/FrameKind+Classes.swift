@@ -38,8 +38,9 @@ extension FrameKind {
     }
   }
 
-  /// Which frames of a kind can take the bus long to handle. `long` means all frames of the kind.
+  /// Which frames of a kind can take the bus long to handle.
   package enum Workload: Sendable {
+    /// All frames.
     case long
     /// Frames with fields, and frames with a long payload.
     case longFields

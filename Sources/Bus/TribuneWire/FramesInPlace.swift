@@ -4,7 +4,8 @@ extension RawSpan {
   /// A hello, or a whole frame that has been checked, must begin at `offset`.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // Read as a length, the magic number's first 4 bytes exceed the length of each frame from the bus.
+    // As a length, the magic number's first 4 bytes mean 1.2 GB. Frames are shorter: their fields and their
+    // payload have at most about 1 GiB each, and a frame never has both so long.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 

@@ -4,7 +4,7 @@
 package enum NameSyntax {
   package static let reservedPrefix = "tribune."
 
-  /// True for tokens of one or more `[A-Za-z0-9_-]`, separated by dots, with at most 255 bytes in all.
+  /// True for tokens of one or more characters `[A-Za-z0-9_-]`, separated by dots, up to 255 bytes in all.
   package static func isName(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.nameLength else { return false }
     var tokenLength = 0
@@ -21,7 +21,7 @@ package enum NameSyntax {
     return tokenLength > 0
   }
 
-  /// True for UTF-8 of at most 255 bytes without control characters. An object may be empty.
+  /// True for UTF-8 of at most 255 bytes without control characters. True also for the empty object.
   package static func isObject(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount <= WireLimits.objectLength else { return false }
     var isASCII = true
@@ -93,7 +93,7 @@ package enum NameSyntax {
   }
 
   /// The question that `name` probably means. `name` can be a question, an action, or a notification about an
-  /// action. Returns nil if `name` has no verb.
+  /// action. Returns nil if the last token is only a prefix, such as *should* or *did*, without a verb.
   package static func question(meantBy name: String) -> String? {
     let last = split(name).last
     guard last != "should", !messagePrefixes.contains(String(last)) else { return nil }
@@ -170,8 +170,8 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 
   package var isReserved: Bool { NameSyntax.isReserved(text.utf8Bytes) }
 
-  /// True if an observation of this pattern receives `name`. A star as the first token does not match the
-  /// bus's own names, just as a leading wildcard in MQTT does not match topics that begin with `$`.
+  /// True if an observation of this pattern receives `name`. A leading star does not match the bus's own
+  /// names, just as a leading wildcard in MQTT does not match topics that begin with `$`.
   package func observes(_ name: RawSpan) -> Bool {
     NameSyntax.isReserved(name) == isReserved && matches(name)
   }
@@ -230,7 +230,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
         position = end
         offset = nameEnd
       }
-      // Both positions are now at a dot or at the end.
+      // `position` and `offset` are now at a dot or at the end.
       let patternEnds = position == pattern.byteCount
       let nameEnds = offset == name.byteCount
       if patternEnds || nameEnds { return patternEnds && nameEnds }
@@ -330,8 +330,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// True for control characters and for invisible characters. False for variation selectors, which only
-  /// change the look of the previous character.
+  /// True for control characters, line separators and invisible characters. False for variation selectors,
+  /// which only change the look of the previous character.
   package var actsOnTerminals: Bool {
     switch value {
     case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true

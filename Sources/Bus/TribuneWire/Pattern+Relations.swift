@@ -24,7 +24,7 @@ extension Pattern {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }
 
-  /// Compares pairs of tokens. `compare` gets each pair with a star, and returns nil to continue.
+  /// Compares pairs of tokens. `compare` gets each pair with a star, and returns the result, or nil to go on.
   private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
     let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
     var (start, otherStart) = (0, 0)

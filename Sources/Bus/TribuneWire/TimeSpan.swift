@@ -53,7 +53,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// The span in at most two units, such as `1h 30min`, `1.500s` or `350ms`.
+  /// The span in at most two units, rounded down, such as `1h 30min`, `1.500s` or `350ms`.
   package var description: String {
     if microseconds == 0 { return "0" }
     if microseconds < 1_000 { return "\(microseconds)us" }
@@ -113,7 +113,7 @@ private struct Scanner {
       skipSpaces()
       let (product, productOverflows) = whole.multipliedReportingOverflow(by: unit)
       let (sum, sumOverflows) = total.addingReportingOverflow(product)
-      // Each digit has a tenth of the previous digit's value. Fractions of a microsecond are dropped.
+      // Each place counts a tenth of the place before. The division drops fractions of a microsecond.
       var part: Int64 = 0
       var scale = unit
       for digit in fraction {

@@ -20,7 +20,7 @@ package enum WellKnownQuestions {
   ]
   private static let firstTokens = Set(names.map { String($0.prefix { $0 != "." }) })
   /// The first tokens of questions that system programs or Tribune's programs ask. Users choose the first
-  /// tokens of their questions, so `backups` can be as right as `backup`.
+  /// tokens of all other questions, so `backups` can be as right as `backup`.
   private static let ofTheHost = ["host", "unit", "packages", "cluster"]
   /// Each name as it is, in lower case (`question`), and in lower case without *should* (`action`).
   private static let spellings = names.map { name in
@@ -36,8 +36,8 @@ package enum WellKnownQuestions {
     names(matching: pattern).filter { $0.hasPrefix("host.") }
   }
 
-  /// True for a valid name or pattern whose questions are asked only on the system's bus. These are names
-  /// below `host.`, `packages.` and `cluster.`, and patterns such as `*.shouldReboot`.
+  /// True for a valid name or pattern whose questions are asked only on the system's bus. These are names and
+  /// patterns below `host.`, `packages.` and `cluster.`, and patterns such as `*.shouldReboot`.
   package static func areOnlyAskedOnSystemBus(_ pattern: String) -> Bool {
     func isOnSystemBus(_ name: String) -> Bool {
       ["host.", "packages.", "cluster."].contains { name.hasPrefix($0) }
@@ -52,11 +52,11 @@ package enum WellKnownQuestions {
     return names.filter { pattern.matches($0.utf8Bytes) }
   }
 
-  /// The question or pattern that a valid pattern probably misspells. nil if the pattern may be right.
+  /// The question or pattern that a valid pattern probably misspells. nil if the pattern can be right.
   ///
   /// A veto under a misspelt pattern would have no effect. A misspelt pattern has other capitals, lacks
-  /// *should*, or has a star in the wrong place. For the questions of system programs (`ofTheHost`), one
-  /// wrong letter is also a misspelling.
+  /// *should*, has one of `otherWords`, or has a star in the wrong place. Below the first tokens in
+  /// `ofTheHost`, one wrong letter is also a misspelling.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })
@@ -84,7 +84,7 @@ package enum WellKnownQuestions {
     let (space, last) = NameSyntax.split(stem)
     if NameSyntax.hasVerb(behind: "should", in: stem.utf8Bytes) { return stem }
     if let meant = question(meantBy: stem, first: String(stem.prefix { $0 != "." })) { return meant }
-    // A first token names a kind of thing, even if it looks like a verb: `did-resolver`.
+    // A first token names a kind of thing, even if it begins like a notification: `did-resolver`.
     if space.isEmpty { return nil }
     if ["should", "may", "will", "didFailTo", "did"].contains(last) { return "\(space)*" }
     return NameSyntax.question(aboutMessage: stem)
@@ -101,7 +101,8 @@ package enum WellKnownQuestions {
     if let known = firstTokens.first(where: { $0.lowercased() == lower }) { return known }
     return ofTheHost.first { known in
       guard Pattern(trusted: known).name(meantBy: token.utf8Bytes) != nil else { return false }
-      // Many short words, such as host and post, differ in one letter. For them, only swapped letters count.
+      // A token that begins with a known one must be its plural. Many words of four letters, such as host and
+      // post, differ in one letter. So for a known one of four letters, only swapped letters count.
       return lower.hasPrefix(known)
         ? lower == "\(known)s" : known.count > 4 || lower.utf8.sorted() == known.utf8.sorted()
     }
@@ -109,7 +110,8 @@ package enum WellKnownQuestions {
 
   private static func question(meantBy pattern: String, first: String) -> String? {
     let lower = pattern.lowercased()
-    // The bus calls this for each registration. Most first tokens are not well-known, and end the call here.
+    // The bus calls this method for each delegate and hold. Most first tokens are not similar to well-known
+    // ones, and end the call at the guard.
     let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: first, to: "host") <= 1
     let space = isNearHost ? "host" : firstToken(meantBy: first)
     guard first == "*" || space != nil, let exact = parsed(pattern), let folded = parsed(lower),
@@ -145,7 +147,7 @@ package enum WellKnownQuestions {
   /// True for the well-known questions that system programs or Tribune's programs ask.
   package static func isOfTheHost(_ name: String) -> Bool { questionsOfTheHost.contains(name) }
 
-  /// The object that a question about a unit probably means by `object`. nil if `object` may be right.
+  /// The object that a question about a unit probably means by `object`. nil if `object` can be right.
   package static func object(meantBy object: String, for pattern: String) -> String? {
     guard !object.isEmpty, !object.hasPrefix("*"), pattern.hasPrefix("unit."), let pattern = parsed(pattern),
       unitQuestions.contains(where: { pattern.matches($0.utf8Bytes) })
@@ -156,7 +158,7 @@ package enum WellKnownQuestions {
     return meant == object ? nil : meant
   }
 
-  /// True for a question about a unit. This check must be fast, because the bus makes it for each query.
+  /// True for a well-known question about a unit. Must be fast: the bus calls this method for most queries.
   package static func isAboutUnit(_ name: RawSpan) -> Bool {
     for known in unitQuestions where known.utf8Bytes.isEqual(to: name) { return true }
     return false

@@ -48,8 +48,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The function uses only directories that this process's user owns. Connecting throws `notPermitted`
   /// unless this user or root serves the bus in such a directory. Without these rules, a program that root
-  /// runs in another user's environment would obey that user's delegates. If this process runs as root, root
-  /// must also serve the bus at `$TRIBUNE_ADDRESS`, unless that is the system's bus.
+  /// runs in another user's environment would obey that user's delegates. If this process runs as root, only
+  /// root may serve the bus at `$TRIBUNE_ADDRESS`, unless that bus is the system's.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {

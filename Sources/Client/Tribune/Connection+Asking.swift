@@ -5,9 +5,9 @@ import TribuneWire
 extension Connection {
   /// Asks delegates for permission before an action.
   ///
-  /// The bus asks the object's delegates and the delegates attached without an object. Without a delegate
-  /// that responds to the name, the verdict is `default` at once. A matching hold vetoes, and so does the
-  /// lack of a delegate that the configuration requires. Cancelling the task cancels the query.
+  /// The bus asks the object's delegates and the delegates attached without an object. A matching hold
+  /// vetoes, and so does the lack of a delegate that the configuration requires. If neither vetoes and no
+  /// delegate responds to the name, the verdict is `default` at once. Cancelling the task cancels the query.
   ///
   /// - Parameters:
   ///   - name: the question's name, such as `window.shouldClose`.
@@ -17,11 +17,13 @@ extension Connection {
   ///     otherwise. The library rounds the time up to whole milliseconds, at least one. The bus refuses a
   ///     time above ``BusInfo/deadlineMax`` with `refused`.
   ///   - mode: the order in which the bus asks the delegates, and when the bus ends the query.
-  ///   - default: the verdict if the query gets neither an approval nor a veto.
+  ///   - default: the verdict if the query gets neither an approval nor a veto. `Default=veto` in the bus's
+  ///     configuration takes precedence.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An
   ///     overridden verdict is *allowed* and lists the vetoes. The bus logs and announces the override.
   ///   - isDryRun: true to tell the delegates that this program will not act on the verdict.
-  ///   - parent: the id of the query that the caller is answering (``Question/query``); nil otherwise.
+  ///   - parent: the id of the query that the caller is answering (``Question/query``); nil if the caller
+  ///     answers none.
   ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an
   ///     outcome. This closure runs on the connection's thread and must not block.
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`, `limitExceeded`,

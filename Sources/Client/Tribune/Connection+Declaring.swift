@@ -5,9 +5,10 @@ import TribuneWire
 extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
-  /// Later delegates of the object must conform to the protocol. Earlier delegates stay. The bus refuses
-  /// queries and notifications about the object that the protocol lacks. The declaration lasts until
-  /// ``Declaration/withdraw()`` or the end of the connection, even if the program drops the returned object.
+  /// Delegates that attach to the object after the declaration must conform to the protocol. Delegates that
+  /// attached before the declaration stay attached. The bus refuses a query or notification about the object
+  /// if its name is not in the protocol. The declaration lasts until ``Declaration/withdraw()`` or the end of
+  /// the connection, even if the program drops the returned object.
   ///
   /// - Parameters:
   ///   - object: the object, which must not be empty.

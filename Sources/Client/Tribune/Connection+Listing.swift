@@ -29,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that ended in the last minute, oldest first, at most the latest 1,024. After a restart,
-  /// the bus begins with an empty list.
+  /// The connections that ended in the last minute, at most the latest 1,024, in the order in which they
+  /// ended. After a restart, the bus begins with an empty list.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -69,8 +69,8 @@ extension Connection {
     }
   }
 
-  /// The users' quotas, sorted by user. A connection that may not list everything gets only the quotas of its
-  /// own user.
+  /// The users' quotas, sorted by user. If the policy does not let this connection list everything, the list
+  /// has only the quotas of its own user.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -91,16 +91,16 @@ extension Connection {
       .sorted { $0.query < $1.query }
   }
 
-  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If this
-  /// connection may list everything, the last entry covers all other names.
+  /// Statistics of the busiest 1,000 names, as far as the policy lets this connection list them. If the
+  /// policy lets this connection list everything, the last entry covers all other names.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
     }
   }
 
-  /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. A
-  /// connection that may not list everything gets only the outcomes of its own user.
+  /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. If the
+  /// policy does not let this connection list everything, the list has only the outcomes of its own user.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
@@ -118,8 +118,9 @@ extension Connection {
   /// The last verdicts of a bus that does not write to a journal, the oldest first.
   ///
   /// The list has the verdicts on this user's queries, and the verdicts on names that the policy lets this
-  /// connection list. The daemon keeps the last 1,000 verdicts on queries of root and of the user that runs
-  /// the bus. It keeps another 1,000 for all other users. When the daemon starts, the list is empty.
+  /// connection list. The daemon keeps two groups: the verdicts on queries of root and of the user that runs
+  /// the bus, and the verdicts on other users' queries. Of each group, it keeps the last 1,000 verdicts, but
+  /// at most 4 MiB. When the daemon starts, the list is empty.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {
@@ -148,8 +149,8 @@ extension Connection {
     }
   }
 
-  /// Returns the matching holds, the missing required delegates, and the delegates that a query with this
-  /// name and object would ask. The call itself asks no delegate.
+  /// Returns the matching holds, the matching actions under way, the missing required delegates, and the
+  /// delegates that a query with this name and object would ask. The call itself asks no delegate.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
   public func explain(_ name: String, object: String = "") async throws(TribuneError) -> Explanation {

@@ -6,11 +6,11 @@ import TribuneWire
 extension Connection {
   /// Observes notifications by name and object.
   ///
-  /// The call returns when the bus has confirmed the observation. The observation covers all later posts.
-  /// With `retained`, the sequence begins with the matching retained notifications
-  /// (``Notification/isRetained``) and continues with new ones, without a gap or a repetition.
+  /// The call returns when the bus has confirmed the observation. The observation covers every post that the
+  /// bus reads after the confirmation. With `retained`, the sequence begins with the matching retained
+  /// notifications (``Notification/isRetained``) and continues with new ones, without a gap or a repetition.
   ///
-  /// The library drops no deliveries. If `limit` deliveries wait in the sequence, further ones wait on the
+  /// If `limit` deliveries wait in the sequence, the library drops none of them. Further ones wait on the
   /// bus, and the bus slows down their posters. While one sequence is full, the bus also sends nothing to the
   /// connection's other sequences, including those of ``monitor(_:)``. So read every sequence, or cancel it.
   /// To read sequences independently of each other, use a connection for each.
@@ -71,8 +71,9 @@ extension Connection {
   /// The call returns when the bus has confirmed the suspension. Until ``resume()``, each observation's
   /// ``SuspensionBehavior`` decides what the bus does with notifications. Delegates still receive questions
   /// and notifications. Immediate notifications (``PostOptions/isImmediate``) still arrive, as do awaited
-  /// ones at awaited observers without ``SuspensionBehavior/drop``. The bus first delivers the buffered
-  /// notifications. Suspending twice has no further effect. Cancelling the task does not stop the suspension.
+  /// ones at awaited observers without ``SuspensionBehavior/drop``. Before such a notification, the bus
+  /// delivers the buffered ones. Suspending twice has no further effect. Cancelling the task does not stop
+  /// the call.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Ends the suspension.
@@ -84,7 +85,8 @@ extension Connection {
   /// True if the bus has confirmed a suspension, but not yet its end.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Monitors the frames whose names match any of the patterns. Without patterns, monitors all frames.
+  /// Monitors the frames whose names match any of the patterns. A frame that belongs to a query or post, such
+  /// as an answer, matches by the name of that query or post. Without patterns, monitors all frames.
   ///
   /// The bus sends each frame to a connection once. If a connection has several monitors, each of their
   /// sequences gets the frames that any of the monitors matches.

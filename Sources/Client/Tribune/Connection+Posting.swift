@@ -5,11 +5,11 @@ import TribuneWire
 extension Connection {
   /// Posts a notification without waiting for the bus.
   ///
-  /// The library queues the notification behind earlier frames. The call suspends only if more than 1 MiB of
-  /// frames waits to be written. Posts of one task stay in order. An empty `object` means no object.
+  /// The library queues the notification behind the frames that wait to be written. If more than 1 MiB of
+  /// frames waits, the call suspends. Posts of one task stay in order. An empty `object` means no object.
   ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`, `payloadTooLong`; `cancelled` when the task is
-  ///   cancelled while it waits for capacity: then the library does not post the notification.
+  ///   cancelled while the call is suspended: then the library does not post the notification.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }
@@ -17,11 +17,11 @@ extension Connection {
   /// Posts a notification and returns when the bus has accepted it.
   ///
   /// With the style ``PostOptions/Style/now``, the notification is then in the queues of all receivers. With
-  /// another style, the notification may still wait on the bus.
+  /// another style, the notification possibly still waits on the bus.
   ///
   /// - Throws: the errors of ``post(_:object:userInfo:options:)``, and any refusal of the bus;
-  ///   `limitExceeded` when the post exceeds this user's quota of retained notifications. Refused posts are
-  ///   not delivered.
+  ///   `limitExceeded` when the post exceeds this user's quota of retained notifications. The bus does not
+  ///   deliver a refused post.
   public func postAcknowledged(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
@@ -35,8 +35,8 @@ extension Connection {
   ///
   /// Use this call for notifications that announce an action (`will`). The reply names the observers that
   /// failed, disconnected or were too slow. The call also waits for suspended awaited observers, unless they
-  /// have ``SuspensionBehavior/drop``. Without a matching awaited observer, the reply comes at once.
-  /// Cancelling the task ends only the waiting.
+  /// have ``SuspensionBehavior/drop`` and the post is not immediate. Without a matching awaited observer, the
+  /// reply comes at once. Cancelling the task ends the waiting, but does not take the post back.
   ///
   /// - Parameters:
   ///   - name: the notification's name, such as `archive.willPrune`.
@@ -44,9 +44,10 @@ extension Connection {
   ///   - userInfo: the payload for the observers.
   ///   - deadline: the longest time until the reply, with the default and the limits of `ask`.
   ///   - isRetained: see ``PostOptions/isRetained``.
-  ///   - isImmediate: see ``PostOptions/isImmediate``; affects only suspended observers that are not awaited.
+  ///   - isImmediate: see ``PostOptions/isImmediate``. If true, the call also waits for suspended awaited
+  ///     observers with ``SuspensionBehavior/drop``.
   /// - Throws: the errors of ``postAcknowledged(_:object:userInfo:options:)``; `limitExceeded` also when this
-  ///   connection's awaited posts already wait for too many observers.
+  ///   connection's awaited posts have too many observers together.
   public func postAwaited(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     isRetained: Bool = false, isImmediate: Bool = false

@@ -18,12 +18,12 @@ import TribuneWire
 /// object reconnects, and renews all registrations: observations, delegates, holds, declarations, monitors,
 /// actions under way, and suspension.
 ///
-/// - A pending request that the bus may have received fails with `connectionLost`, because the outcome is
+/// - A pending request that the bus has possibly received fails with `connectionLost`, because the outcome is
 ///   unknown. Pending registrations do not fail: the library repeats them. Unsent requests wait for the new
-///   connection, queries and awaited posts at most until their deadlines.
-/// - A ``post(_:object:userInfo:options:)`` that the library has already sent may be lost without notice. A
-///   post that still waits in this process is lost if its userInfo exceeds the new bus's limit. In both
-///   cases, ``postAcknowledged(_:object:userInfo:options:)`` throws an error.
+///   connection. Queries and awaited posts wait at most until their deadlines.
+/// - A ``post(_:object:userInfo:options:)`` that the library has already sent can be lost without notice. A
+///   post that still waits in this process is lost if its userInfo exceeds the new bus's limit. To learn of
+///   such a loss, use ``postAcknowledged(_:object:userInfo:options:)``, which throws an error in both cases.
 /// - Open questions to delegates end as ``Conclusion/Ending/cancelled``. The library discards their answers.
 /// - Sequences and delegates learn of missed notifications (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.
@@ -56,7 +56,8 @@ public final class Connection: Sendable {
   ///     bus restarts, or while the service manager replaces a hung bus.
   ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection
   ///     does not reconnect. With nil, the library looks for ever, even if the bus stops (`shuttingDown`).
-  ///     The library retries the first connection only if the bus closes that connection before the welcome.
+  ///     The library repeats a failed first attempt only if the socket's backlog is full, or if the bus
+  ///     closes the connection before the welcome.
   ///   - identifiesPosters: true to give notifications their ``Notification/poster``. The bus sends the facts
   ///     about each poster once, not with every notification.
   ///   - pace: how long the bus may pause this connection's posts for a slow observer. During a pause, frames

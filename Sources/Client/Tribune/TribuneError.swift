@@ -11,7 +11,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     /// The library cannot reach a bus at the address.
     public static let unreachable = Code("unreachable")
     /// The connection to the bus was lost or has ended, or the library could not send the request before its
-    /// deadline. The bus may have carried out the request.
+    /// deadline. If the library had sent the request, the bus has possibly carried it out.
     public static let connectionLost = Code("connectionLost")
     /// The task was cancelled. The library has withdrawn the task's request, if that was possible.
     public static let cancelled = Code("cancelled")

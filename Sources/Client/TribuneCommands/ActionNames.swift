@@ -63,7 +63,8 @@ struct ActionNames: Equatable, Sendable {
     WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
-  /// Throws unless these valid names or patterns are questions. *will* and *did* messages may accompany one.
+  /// Throws unless these valid names or patterns are questions or, with `orValues`, value queries. Names of
+  /// *will* and *did* messages are permitted only beside at least one of these.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {
@@ -76,7 +77,7 @@ struct ActionNames: Equatable, Sendable {
     else { return nil }
     let (space, last) = NameSyntax.split(message)
     let verb = last.dropFirst(prefix.count)
-    // A verb that begins with two capitals is an acronym, and keeps them.
+    // A verb that begins with two capitals is an acronym, and keeps its capitals.
     if verb.dropFirst().first?.isUppercase == true { return "\(space)\(verb)" }
     return "\(space)\(verb.prefix(1).lowercased())\(verb.dropFirst())"
   }

@@ -39,7 +39,8 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Waits for a bus, and reports to it an action that began before. Cancelling the task ends the action.
+  /// Waits for a bus, and reports to this bus an action that has begun without one. Cancelling the task ends
+  /// the action on the bus.
   static func begin(_ query: Query, in context: Context) async {
     do throws(TribuneError) {
       let connection = try await tryUntilDone { () async throws(TribuneError) -> Connection in

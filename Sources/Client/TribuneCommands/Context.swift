@@ -29,8 +29,8 @@ struct Context: Sendable {
   /// How long to wait for a bus at the start; nil without a limit.
   private let busWait: Duration?
   let address: Result<Address, TribuneError>
-  /// True if commands need `$TRIBUNE_ADDRESS` to find the same bus: an option gave the address, or its path
-  /// is relative.
+  /// True if the commands that this process starts need `$TRIBUNE_ADDRESS` to find the same bus: an option
+  /// gave the address, or the address has a relative path.
   let passesAddress: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -82,12 +82,12 @@ struct Context: Sendable {
       // The path must be absolute, because the command may run in another folder.
       return [("TRIBUNE_ADDRESS", try Address("unix:\(Folder.absolute(address.path))").description)]
     } catch {
-      // The absolute path is too long for an address.
+      // The absolute path is too long for an address, so the command gets the relative path.
       return [("TRIBUNE_ADDRESS", address.description)]
     }
   }
 
-  /// The reason why one of these patterns is never asked on this bus; nil if all may be asked.
+  /// The reason why one of these patterns is never asked on this bus; nil if there is no such pattern.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: WellKnownQuestions.areOnlyAskedOnSystemBus)
@@ -157,7 +157,8 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes output. If that fails, reports the failure. The exit status depends only on the verdict.
+  /// Writes output. If the write fails, only reports the failure, because the exit status must
+  /// depend only on the verdict.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -264,7 +265,7 @@ struct Context: Sendable {
   /// Connects, and reports reconnections. If `reconnectTimeout` is nil, also reports lost connections.
   ///
   /// - Parameters:
-  ///   - limit: the time in which to connect; nil for the global option.
+  ///   - limit: the time in which to connect; nil for the time of --timeout.
   ///   - saysLoss: true to report a reconnection that missed notifications even with --quiet.
   ///   - consequence: returns the end of the report, which is empty or begins with "; ". The argument is the
   ///     number of missed notifications; nil if the bus did not know this connection.

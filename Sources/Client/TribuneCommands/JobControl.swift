@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Returns at the first signal that is not in `JobControl.signals`. May be called only once.
+  /// Returns at the first signal that is not in `JobControl.signals`. Must be called at most once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }

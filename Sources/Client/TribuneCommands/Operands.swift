@@ -55,7 +55,8 @@ extension Invocation {
     guard !object.contains("*") else {
       throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
-    // Lists show "any" for no object. Wrong quoting in shells and units leaves quotes and blanks.
+    // The object "any", and quotes or blanks around an object, are probably mistakes: lists show "any" for no
+    // object, and wrong quoting in shells and units leaves quotes and blanks.
     let isQuoted = ["\"", "'", " "].contains { object.hasPrefix($0) || object.hasSuffix($0) }
     guard object != "any", !isQuoted else {
       throw .usage(
@@ -83,8 +84,8 @@ extension Invocation {
     return label
   }
 
-  /// The name of the command's program. Without a command, the name of process `pid`. If this process is the
-  /// service manager, the name of this service's unit.
+  /// The name of the command's program. Without a command, the name of process `pid`. If `pid` is a service
+  /// manager and the parent of this process, the name of this process's unit.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else {
       let name = ProcessFacts.name(of: pid)
@@ -96,7 +97,8 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The userInfo as JSON; with --text, as a JSON string. For `-`, standard input, or none before it is read.
+  /// The userInfo as JSON; with --text, as a JSON string. For the operand `-`, returns standard input, or
+  /// no userInfo while standard input has not been read.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text instead of JSON") }
@@ -116,7 +118,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // If the input begins like JSON, it was probably meant as JSON, and the error shows its mistake.
+      // Input that begins like JSON was probably meant as JSON. In this case, the error shows the mistake.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"

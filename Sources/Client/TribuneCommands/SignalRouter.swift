@@ -34,7 +34,7 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // The kernel has also sent a signal of the terminal to the command.
+    // A signal from the kernel comes from the terminal, for example at Ctrl-C. The command received it, too.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 

@@ -9,14 +9,14 @@ extension SignalWatch {
   /// The signals with which people and service managers end or notify a process.
   static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
 
-  /// Returns at the first signal. May be called only once.
+  /// Returns at the first signal. Must be called at most once.
   func interruption() async {
     for await _ in signals { return }
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. Even then,
-/// reads the elements that wait in the sequence. Returns the exit status.
+/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
+/// interruption, still reads the elements that wait in the sequence. Returns the exit status.
 ///
 /// - Parameters:
 ///   - limit: after this span, reading ends with this error.

@@ -52,8 +52,8 @@ package struct Tribunectl: Sendable {
       context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// Throws if the command's program cannot be found. Then the verb must not begin, because other clients
-  /// would rely on its delegate, lease or announcement.
+  /// Throws if the command's program cannot be found. The verb must not begin in this case, because other
+  /// clients would rely on its delegate, lease or announcement.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

@@ -122,7 +122,7 @@ package func base64(_ bytes: [UInt8]) -> String {
 }
 
 extension PeerUnits {
-  /// The member `unit` has the unit of the system's service manager, or else of the user's.
+  /// The member `unit` has the system unit, or the user unit if there is no system unit.
   package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }

@@ -19,7 +19,7 @@ package enum ConfigurationFiles {
 
   /// Returns nil if the file is longer than 1 MiB.
   package static func contents(of path: String) throws(Errno) -> [UInt8]? {
-    // Opening a FIFO does not block until the FIFO has a writer.
+    // With `waits: false`, opening a FIFO that has no writer does not block.
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
@@ -40,7 +40,8 @@ package enum ConfigurationFiles {
   }
 
   /// Lists the files with one of the suffixes, sorted by name. Other files cause warnings, except README,
-  /// hidden files, and leftovers of editors and package tools. Without the directory, both lists are empty.
+  /// hidden files, and leftovers of editors and package tools. If the directory is missing, both lists are
+  /// empty.
   package static func paths(
     in directory: String, endingIn suffixes: [String]
   ) throws(SettingError) -> (paths: [String], misnamed: [Diagnostic]) {

@@ -9,7 +9,8 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     case warning
     /// The program ignores the faulty part.
     case mistake
-    /// At its start, the program may refuse to run. At a reload, the program keeps the old configuration.
+    /// At its start, the bus refuses to run, and so does a bridge with `needsFaultlessSettings`. At a reload,
+    /// the program keeps the old configuration.
     case error
   }
 

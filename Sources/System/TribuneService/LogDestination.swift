@@ -13,8 +13,8 @@ package enum LogDestination: Sendable {
     return of(StandardError.rawDescriptor, journalStream: stream)
   }
 
-  /// True if standard error is /dev/null, because systemd started this service while journald was
-  /// unavailable. Messages still go to the journal, because journald may start later.
+  /// True if systemd started this service while journald was unavailable. Standard error is then /dev/null.
+  /// Messages still go to the journal, because journald may start later.
   private static var isStartedWithoutJournald: Bool {
     Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }

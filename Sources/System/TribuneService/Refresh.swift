@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A job that runs on request, one run at a time. A run serves all requests that came before the run began. A
-/// pause between runs limits the cost. After a failed run, `Refresh` runs the job again.
+/// pause between runs limits the cost. A failed run is repeated after a longer pause.
 @MainActor package final class Refresh {
   private static let pause = Duration.milliseconds(50)
   private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]

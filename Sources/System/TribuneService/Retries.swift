@@ -8,7 +8,7 @@ package struct Retries: Sendable {
 
   package init(longest: Duration = .seconds(5)) { self.longest = longest }
 
-  /// True until the first pause of a series. Callers use this to log only the series' first failure.
+  /// True until the first `pause()`, and again after a `reset()`. Callers log a failure only if this is true.
   package var isFirst: Bool { failures == 0 }
 
   package mutating func reset() { failures = 0 }

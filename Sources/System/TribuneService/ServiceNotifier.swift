@@ -35,7 +35,7 @@ import TribuneWire
 
   package func watchdog() { enqueue(.watchdog, "WATCHDOG=1") }
 
-  /// If the service manager expects it, calls `watchdog()` regularly, but only while the main queue runs.
+  /// If the service has a watchdog (`WatchdogSec=`), calls `watchdog()` regularly while the main queue runs.
   package func startWatchdog() {
     guard let longest = Self.watchdogIntervalNanoseconds else { return }
     let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
@@ -46,14 +46,14 @@ import TribuneWire
     watchdogTimer = timer
   }
 
-  /// Tells the service manager that a reload begins. The caller must call `ready(status:)` at the end of the reload.
+  /// Tells the service manager that a reload begins. When the reload ends, `ready(status:)` must be called.
   package func reloading() {
     enqueue(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
   package func stopping(status: String? = nil) { enqueue(.stopping, "STOPPING=1", status) }
 
-  /// The longest interval between calls of `watchdog()`. Nil if the service manager expects none.
+  /// The longest interval between calls of `watchdog()`. Nil if the service manager expects no such calls.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
     var microseconds: UInt64 = 0
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }

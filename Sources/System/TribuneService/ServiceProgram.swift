@@ -63,7 +63,7 @@ extension ServiceProgram {
       ServiceLog.error("not starting with a configuration that has errors")
       return 1
     }
-    // Otherwise, a write to a peer that has hung up would end the process by SIGPIPE.
+    // Without this call, a write to a peer that has hung up would end the process by SIGPIPE.
     Signals.ignore(Signals.brokenPipe)
     do {
       try Self(settings, arguments).run(readingFrom: arguments.configurationDirectory)

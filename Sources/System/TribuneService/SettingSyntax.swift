@@ -32,7 +32,8 @@ package enum SettingSyntax {
     return try check(count, in: range, text) { "\($0)" }
   }
 
-  /// Throws if no question can match the pattern, such as a misspelt one. The pattern's syntax must be valid.
+  /// Throws if the pattern is misspelt, or if no question can match it. If `takesValues` is true, throws only
+  /// for a misspelt pattern. The pattern's syntax must be valid.
   package static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false
   ) throws(SettingError) {

@@ -13,7 +13,7 @@ package struct SettingsReader<Settings: Sendable> {
 
   package var stated: Settings
   /// The settings that were read. If a section has an unreadable line, its strictest setting applies,
-  /// whatever later lines say.
+  /// whatever the other lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var lines: [Line] = []
@@ -28,7 +28,7 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   /// For each name, reads the file NAME, then the files NAME.d/*.conf. A missing file is not a mistake. A
-  /// missing directory is an error if the caller named it.
+  /// missing directory is an error if `named` is not nil.
   ///
   /// - Parameter named: the directory; nil for the system's directory.
   package mutating func read(_ names: String..., in named: String?) {

@@ -11,7 +11,7 @@ package struct SettingPlace: Sendable, CustomStringConvertible {
 }
 
 package struct Setting<Settings: Sendable>: Sendable {
-  /// Applies a value to the settings. If the closure throws, its earlier changes stay, such as `strict`.
+  /// Applies a value to the settings. If the closure throws, the changes that it has already made stay.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
   package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
@@ -29,7 +29,7 @@ package struct Setting<Settings: Sendable>: Sendable {
     text = nil
   }
 
-  /// If `parse` throws, the setting becomes `strict`. If `strict` is nil, the setting keeps its value.
+  /// If `parse` throws, the setting becomes `strict`, or keeps its value if `strict` is nil.
   package init<Value: Sendable>(
     _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
     text: (@Sendable (Value) -> String)? = nil,

@@ -39,7 +39,7 @@ package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
     self = isLoopback ? .loopback(port: port) : .network(port: port)
   }
 
-  /// Returns the path. In an abstract name, it replaces the zero byte at the beginning with `@`.
+  /// Returns the path, or an abstract name with `@` instead of its first byte, which is zero.
   private static func path(_ bytes: ArraySlice<UInt8>) -> String {
     guard bytes.first == 0 else { return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
     return "@" + String(decoding: bytes.dropFirst(), as: UTF8.self)

@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// If more clients wait, they block in connect(2). A longer backlog would not serve them sooner. The
-  /// systemd units of the bus have the same number.
+  /// If more clients than this wait, the rest blocks in connect(2). A longer backlog would not serve these
+  /// clients sooner. The systemd units of the bus have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
@@ -197,7 +197,7 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer has space for all descriptors. If it is truncated, this process is at its limit.
+    // The control buffer has space for all descriptors, so only this process's limit truncates the data.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
@@ -254,9 +254,9 @@ package enum UnixSocket {
     return Int(unread)
   }
 
-  /// True if unread data may include descriptors. The caller must first shut the socket down, or more data
-  /// may arrive. This function only peeks, because it would have to close descriptors that it received.
-  /// Peeking stops at the first descriptors, and at urgent data, which can have descriptors too.
+  /// True if unread data can include descriptors. The caller must first shut the socket down, or more data
+  /// could arrive. This function only peeks: it would have to close received descriptors, which can take
+  /// long. Peeking stops at the first descriptors, and at urgent data, which can have descriptors too.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // All parts together are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)

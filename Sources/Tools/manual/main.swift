@@ -2,7 +2,7 @@
 
 // Generates the man pages when the programs are built.
 //
-//   manual page TEMPLATE CONFIGURATION    prints a page of docs/man, with all parts
+//   manual page TEMPLATE CONFIGURATION    prints a page of docs/man, with its parts filled in
 
 import TribuneCommands
 import TribuneSystem

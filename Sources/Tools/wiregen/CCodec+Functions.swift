@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Readers and writers ignore all calls after a failure, so generated functions check for failure only once.
+/// After a failure, the C readers and writers ignore all calls. So the callers of generated functions check
+/// for failure only once, at the end.
 extension CCodec {
   var source: String {
     let head =

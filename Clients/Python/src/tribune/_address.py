@@ -54,8 +54,8 @@ class Address:
         If `environment` is None, this process's environment counts. A folder from the environment
         must belong to this user, and the bus in it must run as this user or root. Otherwise, a
         program that root runs with another user's environment would obey that user's delegates.
-        Root ignores ``XDG_RUNTIME_DIR``. If root sets ``TRIBUNE_ADDRESS``, it must lead to the
-        system's bus, or to a bus that root runs.
+        Root ignores ``XDG_RUNTIME_DIR``. For root, ``TRIBUNE_ADDRESS`` must be the address of the
+        system's bus, or of a bus that root runs.
         """
         environment = os.environ if environment is None else environment
         user = os.geteuid()
@@ -87,7 +87,7 @@ class Address:
             )
 
     def failure(self, error: OSError) -> TribuneError:
-        """Returns the error for a failed connect(2). `UNREACHABLE` means that nothing listens."""
+        """Returns the error for a failed connect(2). `UNREACHABLE` means that no bus listens."""
         reason = error.strerror or error
         if isinstance(error, FileNotFoundError | ConnectionRefusedError):
             remedy = "; is tribuned.socket running?" if self.path == _SYSTEM else ""

@@ -95,7 +95,7 @@ class Answering:
         missing veto. The parameters, and the errors for invalid ones, are those of `attach`.
         """
         if not all(isinstance(pattern, str) for pattern in patterns):
-            # Without parentheses, `patterns` would be the function, which would never be attached.
+            # In ``@bus.delegate`` without parentheses, `patterns` is the function to attach.
             raise TypeError('patterns are text: @bus.delegate("host.shouldReboot")')
 
         def attach(function: Callable[[Question], Awaitable[Answer]]) -> Attachment:

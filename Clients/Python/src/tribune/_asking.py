@@ -225,7 +225,7 @@ class Asking(Posting):
         ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``. After a veto, it
         raises `Vetoed`, and the body does not run. Otherwise, it posts ``window.willClose``, runs
         the body, and posts ``window.didClose``. If the body raises an exception, it posts
-        ``window.didFailToClose`` instead, with at most 4,096 bytes of the exception under
+        ``window.didFailToClose`` instead, with at most 4,096 bytes of the exception's text under
         ``error``. Until this last post, the action is under way, as after `begin`. `guard` can also
         decorate a coroutine function.
 

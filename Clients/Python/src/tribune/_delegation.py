@@ -141,7 +141,7 @@ class Delegate:
         return Abstain
 
     async def concluded(self, conclusion: Conclusion) -> None:
-        """Learns how a query has ended, to undo what it prepared.
+        """Learns how a query has ended, to undo what `answer` has prepared.
 
         The library calls this method once for each question, after `answer` has returned, except
         for questions that were open when the delegate was detached.
@@ -153,7 +153,7 @@ class Delegate:
         The delegate gets the notifications that match its patterns, and whose last token is `will`
         or `did`, followed by a verb. It also gets reports of lost notifications. Notifications come
         one at a time, in the order in which each poster sent them. Each comes after `answer` has
-        started for all earlier questions. At most 4,096 notifications wait, with at most 64 MiB.
+        started for all questions before it. At most 4,096 notifications wait, with at most 64 MiB.
         Beyond that, the library drops new ones, and reports them as `Lost`.
         """
 
@@ -250,7 +250,7 @@ class AttachedDelegate(Registration):
         self.ready.add_done_callback(ignore)
         self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
-            # The losses are not known yet, and the delegate gets no report after this one.
+            # The losses are not known yet, and the delegate gets no report after its replacement.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)
@@ -299,7 +299,7 @@ class Attachment:
 
     @property
     def id(self) -> int:
-        """The delegate's id in verdicts; 0 until the bus has confirmed it."""
+        """The delegate's id in verdicts; 0 until the bus has attached the delegate."""
         return self._attached.id
 
     async def ready(self) -> Self:

@@ -62,8 +62,8 @@ class Code(enum.StrEnum):
     UNKNOWN_NAME = "unknownName"
     #: userInfo does not match the parameters in the object's protocol.
     INVALID_PARAMETER = "invalidParameter"
-    #: Another definition or declaration has that name. Or the connection already has a delegate
-    #: with the same object, names and label.
+    #: There is another definition of this name, or another declaration of this object. Or the
+    #: connection already has a delegate with the same object, names and label.
     CONFLICT = "conflict"
     #: The request was refused. Only the message has the reason.
     REFUSED = "refused"
@@ -106,7 +106,7 @@ _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 
 def refusal(number: int, message: str) -> TribuneError:
-    """Returns the error for a refusal. The message may contain texts of other processes."""
+    """Returns the error for a refusal. Escapes the message, which can have others' texts."""
     code = Code.REFUSED
     with_lines = False
     if number in ErrorCode.__members__.values():

@@ -242,7 +242,7 @@ PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
 
 def route_word(name_length: int, object_length: int) -> int:
-    """Returns the second word of a plain post's header, with the lengths of name and object."""
+    """Returns the second word of the header of a post without fields and flags."""
     return FrameKind.POST | name_length << 16 | object_length << 24
 
 
@@ -262,6 +262,7 @@ class SentFrame:
         if at is not None and has_fields:
             self.deadline = int.from_bytes(frame[at : at + 4], "little")
 
+        # True for a post to which no caller awaits a reply.
         self.is_plain_post = (
             self.kind == FrameKind.POST
             and not self.flags & ACKNOWLEDGE

@@ -2,9 +2,9 @@
 """A connection to the bus that outlives its sockets, with its requests and registrations.
 
 Everything runs on one event loop, and no method awaits while the link's state is inconsistent.
-Serials continue over all connections of a link, and a registration keeps its serial. So a serial
-stays valid when its registration is made again. A frame of an old connection is never mistaken for
-one of the new connection.
+Serials continue over all connections of a link, so a frame of an old connection is never mistaken
+for one of the new connection. A registration that is made again keeps its serial, so the serial
+stays valid.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class Link:
         self.require_open()
 
     def send_plain_post(self, frame: bytes) -> None:
-        """Sends the frame of a plain post. `takes_plain_posts` must be true."""
+        """Sends a post without fields and flags. `takes_plain_posts` must be true."""
         if not self._flushes:
             require_loop(self.loop)
             self._schedule_flush()
@@ -314,7 +314,7 @@ class Link:
         self._schedule_flush()
 
     def keep_bound(self, fields: _wire.Post, name: bytes, object: bytes, payload: bytes) -> None:
-        """Keeps the last bound post of a name and object, to post it again to the next bus."""
+        """Keeps a bound post for the next bus, until another retained post replaces it."""
         is_bound = payload and fields.options & _wire.PostOptions.BOUND
         if self.reconnect_timeout > 0 and is_bound:
             serial = self.next_serial()
@@ -539,7 +539,8 @@ class Link:
         renewal = self.interruption.renewal if self.interruption else None
         if registration is not None:
             if registration.ready.done() and not registration.is_over():
-                # The registration was in force before. It may be a veto, so the link ends.
+                # This registration was in force before the interruption, and may be a veto. Because
+                # a lost veto must not go unnoticed, the link ends.
                 message = f"after an interruption, the bus refuses a registration: {error.message}"
                 self.end(TribuneError(error.code, message))
                 return

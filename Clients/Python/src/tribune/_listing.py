@@ -70,7 +70,7 @@ class ConnectionInfo:
     posted: int
     #: The number of notifications that later ones have replaced during its suspension.
     coalesced: int
-    #: True if the bus has stopped reading from the connection, to let its observers catch up.
+    #: True if the bus does not read from the connection, until observers of its posts catch up.
     is_paused: bool
     #: True if the connection reads too slowly, and so loses notifications.
     is_lossy: bool
@@ -251,7 +251,7 @@ class RetainedInfo:
 class ObjectInfo:
     """An object that is declared, or has delegates of its own."""
 
-    #: The object, or a pattern for objects if the configuration has one.
+    #: The object, or a pattern for objects that the configuration declares.
     object: str
     #: The declared protocol; empty without a declaration.
     protocol: str
@@ -332,7 +332,8 @@ class Explanation:
     """The holds and delegates that a query would meet."""
 
     holds: list[HoldInfo] = field(default_factory=list)
-    #: Missing required delegates: ``unit:NAME`` or ``label:NAME``. ``*`` is any delegate.
+    #: Missing required delegates: ``unit:NAME`` or ``label:NAME``; ``*`` if ``Default=veto`` vetoes
+    #: because no delegate matches.
     missing: list[str] = field(default_factory=list)
     #: The delegates to ask, in order.
     delegates: list[DelegateInfo] = field(default_factory=list)
@@ -359,11 +360,11 @@ class PolicyDecision:
     """A decision of the policy about an action, with its reason."""
 
     is_allowed: bool
-    #: True if the subject may do everything.
+    #: True if the user may do everything.
     is_exempt: bool
     #: The line that decides; its file is empty if no line does.
     line: PolicyLine
-    #: The user of the subject.
+    #: The user about whom the policy decided.
     uid: int
     #: Lines that would allow the request if one fact were different. Each comes with this fact.
     near_misses: list[tuple[PolicyLine, str]] = field(default_factory=list)

@@ -96,7 +96,7 @@ class Units:
 class Peer:
     """A process, as the kernel and systemd identified it when it connected."""
 
-    #: None if unknown, or if the pid has no meaning for the bus.
+    #: None if unknown, or if the process is outside the bus's pid namespace.
     pid: int | None = None
     #: None if unknown.
     uid: int | None = None
@@ -180,20 +180,23 @@ class Notification(_WithUserInfo):
         """Tells the poster that this observer is done. Does nothing if the poster does not wait.
 
         Only the first report counts. If the program drops a notification without a report, that is
-        a failure. For several observations of one connection, the poster gets one report, after the
-        last of theirs. This report is a failure if any of them failed.
+        a failure. If several observations of one connection match, the poster gets one report, when
+        all of them have reported. This report is a failure if any of them failed.
         """
         if self._acknowledgement is not None:
             self._acknowledgement.settle(None)
 
     def failed(self, reason: str) -> None:
-        """Tells the poster that this observer has failed. The reason has at most 4,096 bytes."""
+        """Tells the poster that this observer has failed. A reason over 4,096 bytes is cut."""
         if self._acknowledgement is not None:
             self._acknowledgement.settle(reason)
 
     @contextlib.contextmanager
     def handling(self) -> Iterator[None]:
-        """Reports to the poster when the body is done, or raises an exception."""
+        """Reports success to the poster when the `with` body ends.
+
+        If the body raises an exception, reports a failure, and raises it again.
+        """
         try:
             yield
         except BaseException as error:
@@ -302,7 +305,8 @@ class Verdict:
     is_allowed: bool
     #: The query's id, which is never reused.
     query: int = 0
-    #: True if no delegate approved or vetoed, so the verdict is the asker's default.
+    #: True if no delegate or hold approved or vetoed. A default then decided: the asker's, or
+    #: `Default=veto`.
     is_unanswered: bool = False
     #: The outcomes of holds, missing required delegates, and delegates in the chain's order.
     outcomes: tuple[Outcome, ...] = ()
@@ -310,7 +314,7 @@ class Verdict:
     is_overridden: bool = False
     #: True if the delegates knew that no action would follow.
     is_dry_run: bool = False
-    #: The number of outcomes that are not listed. At least one veto is listed.
+    #: The number of outcomes that are not listed. If there are vetoes, at least one is listed.
     omitted_count: int = 0
     #: A similar name that the asker may have meant: a name in use, a configured one, or a
     #: well-known one. Empty if none, or if a delegate or hold has exactly the query's name.
@@ -321,7 +325,10 @@ class Verdict:
 
     @property
     def vetoes(self) -> tuple[Outcome, ...]:
-        """The outcomes of delegates and holds that vetoed, without failures."""
+        """The vetoes that delegates and holds gave.
+
+        Failures and missing required delegates are not included, even if they count as vetoes.
+        """
         objecting = (OutcomeKind.VETOED, OutcomeKind.HELD)
         return tuple(outcome for outcome in self.outcomes if outcome.kind in objecting)
 
@@ -348,7 +355,7 @@ class Vetoed(Exception):
         self.verdict = verdict
 
     def __str__(self) -> str:
-        # If no outcome is a veto, at least one failure has counted as a veto.
+        # If there is no explicit veto, failures may have counted as vetoes.
         objecting = self.verdict.vetoes or [
             outcome for outcome in self.verdict.outcomes if outcome.kind in _FAILURES
         ]

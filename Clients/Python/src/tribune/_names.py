@@ -101,7 +101,7 @@ class Matcher:
         )
 
     def matches(self, name: str, object: str, *, none_is_every: bool = False) -> bool:
-        """Returns whether the bus sends a notification for this registration.
+        """Returns whether the bus sends notifications of this name and object for the registration.
 
         For delegates, a notification without an object concerns all objects (`none_is_every`).
         """

@@ -23,7 +23,7 @@ _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
 # Up to this size, all frames are joined, because a single write nearly always sends them.
 _SIMPLE: Final = _BATCH
-# The limit of files in flight, in bytes.
+# The limit of the files that were sent, and that the bus may not have received yet, in bytes.
 _PASSED_MAX: Final = 64 << 20
 
 
@@ -149,7 +149,7 @@ class Outbox:
         self._passed = 0
 
     def sift(self, fate: Callable[[SentFrame, bytes, int], bytes | None]) -> None:
-        """Keeps, changes or drops each frame. No frame may be partly written.
+        """Keeps, changes or drops each frame. Requires that no frame is partly written.
 
         `fate` gets the frame, and the length of the file with its userInfo, or else 0. It returns
         the frame to keep, or None to drop it.

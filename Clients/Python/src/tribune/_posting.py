@@ -134,9 +134,9 @@ class Posting:
     ) -> AwaitedReply:
         """Posts a notification, and waits until its awaited observers are done.
 
-        Use it for a ``will``, to let observers prepare. If an observer fails, disconnects or is too
-        slow, that is no error: the reply names it. Without awaited observers, the reply comes at
-        once. Cancelling the task ends the waiting; the notification stays posted.
+        Use this method for a ``will``, to let observers prepare. If an observer fails, disconnects
+        or is too slow, that is no error: the reply names it. Without awaited observers, the reply
+        comes at once. Cancelling the task ends the waiting; the notification stays posted.
 
         `deadline` is the longest time to wait, in seconds. The default is the bus's: 30 s, unless
         it is configured otherwise. The other parameters are those of `post`. Raises `TribuneError`

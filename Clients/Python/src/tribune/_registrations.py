@@ -28,7 +28,7 @@ class Registration:
     Its states: new → registered with a link → confirmed (perhaps several times) → over.
     """
 
-    #: This reference keeps the connection open, even if the program drops all its references.
+    #: This reference to the `Bus` keeps the connection open, even if the program drops its own.
     bus: object = None
 
     def __init__(
@@ -44,7 +44,7 @@ class Registration:
         self.ready.add_done_callback(ignore)
 
     def start(self) -> None:
-        """Starts times that count from the first attempt to make the registration."""
+        """Starts the times, such as a hold's expiry, that count from the first attempt."""
 
     def frame(self) -> bytes:
         """Returns the frame that makes the registration."""
@@ -75,7 +75,7 @@ class Registration:
         self.settle(error)
 
     def is_over(self) -> bool:
-        """Returns whether the next bus may refuse the registration without harm."""
+        """Returns whether the registration is over, so a refusal by the next bus does no harm."""
         return False
 
     def end(self, error: TribuneError | None) -> None:

@@ -179,7 +179,7 @@ class Interruption:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # The next bus reports these losses again, among the losses of this connection.
+        # The next bus reports the losses in `missed` again, among the losses of this connection.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)

@@ -20,16 +20,16 @@ class Room:
     falls.
 
     If all readers go on reading, the bus never stops for good. A reader raises the limit when its
-    stream gets down to exactly half of its items, or to the high mark of bytes. Suppose that the
-    bus has sent notifications up to the limit, and that this batch has not raised the limit. Then
-    some streams are more than half full, or have too many bytes. When the last of these streams has
-    got down to half and to the high mark, every stream has room, and the limit is raised.
+    stream gets down to exactly half of its `limit`, or to the high mark of bytes. Suppose that the
+    bus has sent notifications up to the limit, and that the end of this batch has not raised the
+    limit. Then some streams are more than half full, or have too many bytes. When the last of these
+    streams has got down to half and to the high mark, every stream has room, and the limit rises.
     """
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._streams: dict[Stream[Any], None] = {}
-        # The least limit of all streams.
+        # The least `limit` of all streams, in items.
         self._least = 0
         # The present limit; -1 before the first one of a connection.
         self._limit = -1

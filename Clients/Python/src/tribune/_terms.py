@@ -59,7 +59,7 @@ class _Scope(Generic[_Term]):
 class Hold(_Scope[HoldTerm]):
     """A standing veto; see `Bus.hold`. Use it with ``async with``, or with `take` and `release`.
 
-    If the connection has ended meanwhile, so has the hold. Leaving ``async with`` then raises
+    If the connection ends during the body, so does the hold. Leaving ``async with`` then raises
     `TribuneError` with `CONNECTION_LOST`.
 
     Once the hold is taken, it stays in force, and keeps the connection open, even if the program
@@ -113,8 +113,8 @@ class Hold(_Scope[HoldTerm]):
     async def release(self) -> None:
         """Ends the hold. Does nothing if it was released, or has expired.
 
-        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`. The
-        hold has ended in this case, too.
+        Cancelling the task does not stop the release. Raises `TribuneError` with `CONNECTION_LOST`.
+        The hold has ended in this case, too.
         """
         await self._finish()
 
@@ -143,7 +143,7 @@ class Declaration(_Scope[DeclarationTerm]):
     async def withdraw(self) -> None:
         """Ends the declaration.
 
-        Definitions that other declarations use stay valid until these end.
+        Definitions that other declarations use stay valid until those declarations end.
         """
         await self._finish()
 
@@ -165,8 +165,8 @@ class Action:
     async def end(self) -> None:
         """Tells the bus that the action has ended, done or failed. A second call has no effect.
 
-        Cancelling the task does not stop this. Raises `TribuneError` with `CONNECTION_LOST`. The
-        action has ended in this case, too.
+        Cancelling the task does not stop the report. Raises `TribuneError` with `CONNECTION_LOST`.
+        The action has ended in this case, too.
         """
         try:
             await self._link.take_back(self._term)

@@ -43,13 +43,13 @@ class UserInfoFile:
 
 
 class TransportUser(Protocol):
-    """The receiver of a transport's reports. It gets none after `close`."""
+    """Receives the reports of a transport, until the transport's `close`."""
 
     def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
         """Handles the welcome of the bus."""
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
-        """Handles a frame behind the welcome, or a refusal instead of it. Raises `FrameError`."""
+        """Handles a frame after the welcome, or a refusal instead of one. Raises `FrameError`."""
 
     def received_batch(self) -> None:
         """Handles the end of a batch of frames."""
@@ -133,7 +133,7 @@ class Transport:
     # Writing.
 
     def write(self, outbox: Outbox) -> None:
-        """Writes as much as the kernel takes now. Reports when it takes more."""
+        """Writes as much as the kernel takes now. Calls `writable` when the kernel takes more."""
         if not self._may_write:
             return
         try:
@@ -297,7 +297,7 @@ class Transport:
     def leave_to_parent(self) -> None:
         """Closes a forked child's copies of the descriptors, without using the parent's loop.
 
-        So the connection ends with the parent, even if this process lives longer.
+        So the connection ends with the parent's socket, even if this process lives longer.
         """
         if self.is_open:
             self._close_descriptors()

@@ -51,7 +51,7 @@ struct DBusMessage {
   private var pending: [ObjectIdentifier: PendingCall] = [:]
   private var closed: ((Errno) -> Void)?
 
-  /// When the connection ends, `closed` runs once, after all pending calls have failed.
+  /// When an error ends the connection, `closed` runs once, after all pending calls have failed.
   convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
@@ -106,7 +106,7 @@ struct DBusMessage {
   }
 
   private func process() {
-    // The handler of a reply or signal may call `process` again.
+    // `sd_bus_process` runs handlers of replies and signals, which can call `process` again.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -252,8 +252,8 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
-  /// must not block. If another rule asks D-Bus for the same signal of another sender, `handle` gets that
-  /// signal, too. So `DBusSignals` checks the sender.
+  /// must not block. If another rule makes D-Bus deliver the same signal from another sender, `handle` gets
+  /// that signal, too. So `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

@@ -6,7 +6,7 @@ import TribuneWire
 
 nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
   case answered(name: String, message: String)
-  /// The call failed without a reply, perhaps after a timeout.
+  /// A local failure, such as a lost connection. For a timeout, sd-bus makes an error reply (`answered`).
   case failed(Errno)
   case unexpected(String)
   case notMasked(String)

@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-/// The signals of one D-Bus service. Any process can send any signal, and a signal has only the unique name
-/// of its sender. So this type tracks which connection owns the service's name.
+/// The signals of one D-Bus service. Any process can send any signal, and a signal identifies its sender only
+/// by a unique name. So this type tracks which connection owns the service's name.
 final class DBusSignals {
   private static let driver = "org.freedesktop.DBus"
 
@@ -44,7 +44,7 @@ final class DBusSignals {
       // If a signal named an owner during the call, the reply may be outdated.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
-      // The service does not run yet, so it has no owner.
+      // Usually, the service does not run yet. Once it runs, a signal names the owner.
       return
     }
   }

@@ -6,7 +6,7 @@ import TribuneSystem
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// The bridge watches these folders, because logind's signals do not report every change of locks.
+  /// The bridge watches these folders, because logind does not signal every change in them.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -78,7 +78,7 @@ struct LogindProxy {
     return isPreparing
   }
 
-  /// - Returns: false if the shutdown is still scheduled, even if logind reported success.
+  /// - Returns: false if the shutdown is still scheduled, although logind reported success.
   func cancel(_ schedule: Schedule) async throws(DBusError) -> Bool {
     _ = try await bus.call(method("CancelScheduledShutdown"))
     return try await scheduledShutdown() != schedule

@@ -2,7 +2,8 @@
 
 /// The locks and masks that enforce the vetoes. A logind lock shows the reasons of the vetoes. A masked
 /// target stops all users and all ways to start the action. logind has one lock for all kinds of shutdown,
-/// and one for all kinds of sleep. If only some of a lock's actions are vetoed and masked, the lock is weak.
+/// and one for all kinds of sleep. Once the vetoed actions are masked, an override lifts the lock. Without an
+/// override, the lock is weak if a full one would stop even root from allowed actions.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -15,16 +16,18 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   package private(set) var targets: Set<String> = []
 
   /// - Parameters:
-  ///   - overridden: questions that the bus allowed despite vetoes. Their targets stay unmasked.
-  ///   - masksTargets: `Enforce=`. If false, targets are masked only where a full lock would stop allowed
-  ///     actions.
-  ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil if logind is unreachable.
-  ///   - masked: the masked targets; nil after a failure to mask.
+  ///   - overridden: questions that the bus allowed despite vetoes.
+  ///   - masksTargets: true for `Enforce=mask`, false for `Enforce=inhibit`. If false, targets are masked in
+  ///     two cases: an override allows an action of the same lock, or a full lock would stop even root from
+  ///     allowed actions.
+  ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil until logind has replied.
+  ///   - masked: the masked targets; nil if unknown, for example after a failure to mask.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool, bindsRoot: Bool?,
     masked: Set<String>?
   ) {
-    // An override unmasks all targets of its question, except the own targets of other vetoed questions.
+    // An override unmasks its question's targets, except the main target (`ownTarget`) of another question
+    // that is vetoed and not overridden.
     let others = Set(vetoed.subtracting(overridden).map(\.ownTarget))
     let free = Set(overridden.flatMap(\.targets)).subtracting(others)
     for lock in HostQuestion.Lock.allCases {
@@ -33,7 +36,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksTargets || isOverridden || isPart && bindsRoot == true { targets.formUnion(wanted) }
-      // Until the targets are masked, the full lock stays. If masking fails, an override releases the lock.
+      // Until the wanted targets are masked, the full lock stays, unless masking fails during an override.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// The text of a logind lock, made from objections.
 nonisolated package struct LockText: Equatable, Sendable {
-  /// The limit is low, because `systemctl` prints the text on one line.
+  /// How many objections the text lists: few, because `systemctl` prints the text on one line.
   private static let listedMax = 5
   /// In bytes.
   private static let lengthMax = 1_000

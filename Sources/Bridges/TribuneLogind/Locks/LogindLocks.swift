@@ -4,8 +4,9 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own `block` and `delay` locks in logind. The service manager stores copies of the locks,
-/// which outlive the process. The next process takes its own locks before it drops the inherited ones.
+/// This program's own `block` and `delay` locks in logind. The service manager stores copies of their
+/// descriptors, so the locks outlive the process. The next process takes its own locks before it drops the
+/// stored ones.
 final class LogindLocks {
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
@@ -32,7 +33,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The earlier processes that took the inherited locks. A dropped lock stays in logind's list for a moment.
+  /// The earlier processes whose locks logind may still list. A dropped lock stays in the list for a moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -48,7 +49,7 @@ final class LogindLocks {
 
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Takes the new lock, then releases the old one. Returns true if the lock changed.
+  /// Returns false if the held lock still fits. Otherwise, takes the new lock, then releases the old one.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {

@@ -22,7 +22,7 @@ extension Objection {
   }
 
   /// The outcomes that veto. A verdict does not show whether a failure was a veto. So failures count only if
-  /// the verdict has no explicit veto.
+  /// none of the outcomes that `isMeant` selects is an explicit veto.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

@@ -34,7 +34,7 @@ final class TargetMask {
   }
 
   func update(_ targets: Set<String>) async throws(DBusError) -> Change {
-    // Another program may have removed the links.
+    // Unchanged targets are checked, too, because another program may have removed their links.
     guard targets != applied || !targets.allSatisfy(Self.isLink) else { return .none }
     let isFirst = applied == nil
     linked = Self.links
@@ -51,8 +51,8 @@ final class TargetMask {
     return linked == before ? .confirmed : .made
   }
 
-  /// Unmasks all targets after the service has stopped, unless systemd restarts the service or the host goes
-  /// down. `service` is nil if this process is not part of a service.
+  /// Unmasks all targets if the service was stopped (`systemctl stop`). After a crash, during a restart, and
+  /// when the host goes down, the masks stay. If `service` is nil, unmasks in any case.
   func end(after service: String?) async throws(DBusError) {
     guard !linked.isEmpty else { return }
     if let service {

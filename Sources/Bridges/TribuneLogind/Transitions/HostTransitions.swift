@@ -46,7 +46,7 @@ final class HostTransitions {
     }
   }
 
-  /// Ends the announced actions when a transition is over or was cancelled.
+  /// When a transition is over or was cancelled, ends its actions, and posts that the host continues to run.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     for action in await actions.removeValue(forKey: lock)?.value ?? [] {
@@ -69,7 +69,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind has a schedule even for an immediate shutdown (tested with systemd 252 and 257).
+  /// logind schedules even an immediate shutdown, and so names the action (tested with systemd 252 and 257).
   private static func questions(at logind: LogindProxy) async throws(DBusError) -> [HostQuestion] {
     let questions = HostQuestion.before(action: try await logind.scheduledShutdown()?.action ?? "")
     return questions.isEmpty ? [.powerOff] : questions

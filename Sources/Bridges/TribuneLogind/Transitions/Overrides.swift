@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus allowed despite vetoes. Each one stays until its action fails or `span` ends.
+/// Questions that the bus allowed despite vetoes, each until its action ends or fails, or `span` is over.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   static let time = Duration.seconds(120)

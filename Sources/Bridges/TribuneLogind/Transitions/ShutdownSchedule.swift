@@ -16,14 +16,15 @@ final class ShutdownSchedule {
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
-  /// True once the bus has allowed the current shutdown. Delegates may then have prepared for it.
+  /// True once the bus has allowed the current shutdown. Delegates that have prepared must learn if the
+  /// shutdown is cancelled.
   private var isAllowed = false
   private var asking: Task<Void, Never>?
   private var reason: AsyncStream<Void>.Continuation?
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: returns true if the bus need not be asked this question.
+  /// - Parameter isOverridden: returns true if an override allows the question, so the bus is not asked.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
@@ -50,8 +51,8 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again, but only after the current verdict. If each change restarted the question, one delegate
-  /// could postpone another's verdict for ever.
+  /// Asks again, but only after the current verdict. If each change restarted the question, a delegate that
+  /// comes and goes could prevent a verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
@@ -93,7 +94,7 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Asks the bus. Returns false if the shutdown was cancelled or has changed.
+  /// Asks the bus, and cancels the shutdown after a veto. Returns false then, or if the schedule changed.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {

@@ -9,7 +9,7 @@ import TribuneWire
 /// own numbers are unsuitable: after a SIGKILL, a NATS server may reuse them.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// The limit for each host.
+  /// How many gateway processes of each host the account remembers.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
   private static let forgotten = "forgotten"
@@ -34,7 +34,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// In the order in which their first messages arrived.
+  /// The gateway processes, in the order in which their first messages arrived.
   private var origins: [Origin] = []
   /// True once the account has forgotten a host. Since then, an unknown host may be a forgotten one.
   private var hasForgotten = false

@@ -41,7 +41,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// Why durable notifications do not work, apart from a lost link to NATS; nil if they work.
+  /// Why durable notifications wait, unless the reason is a lost link to NATS; nil without such a reason.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }

@@ -4,8 +4,8 @@ import Tribune
 import TribuneWire
 
 /// Stores durable notifications in JetStream, one at a time. Each one waits until JetStream has confirmed the
-/// previous one, so a repeated message cannot overtake another. Further notifications wait in the bus's
-/// queue, which is bounded and counts the notifications that it drops.
+/// previous one, so a repeated message cannot overtake another. Further notifications wait in this process,
+/// then on the bus, which counts the notifications that it drops.
 final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage

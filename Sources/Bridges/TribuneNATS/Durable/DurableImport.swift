@@ -14,7 +14,8 @@ final class DurableImport {
   private let posts: PostExchange
 
   private var account = DurableAccount()
-  /// True if the account describes the existing consumer.
+  /// True if it is known what has arrived: the account was loaded from its file, or a consumer has been
+  /// opened since.
   private(set) var hasAccount = false
   private let accountPath: String?
   private var storedAccount: DurableAccount?
@@ -42,7 +43,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// A new consumer starts after this account's last message, or with new messages if this is nil.
+  /// A new consumer starts after this account's last message, or with new messages if the account is nil.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -50,7 +51,8 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, gaps in the senders' numbers show any loss.
+      // In the same stream, the new consumer continues after the account's last message, so gaps in the
+      // senders' numbers will show a loss. In another stream, the loss must be reported now.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -59,7 +61,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // Before the account is written, the current post must end, and losses must be announced.
+      // A kill must not lose a post under way or an unannounced loss: then, `acknowledge` writes the account.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -112,7 +114,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: the message's place in its stream, which may not exist any more.
+  /// - Parameter position: the message's place in the stream, which may have been replaced since.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -162,7 +164,7 @@ nonisolated struct PostRetries: Sendable {
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// After this time, the gateway gives up a post that exceeds a limit, because later posts must wait.
+  /// After this time, the gateway gives up a post that exceeds a limit, because later posts wait meanwhile.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?
@@ -171,7 +173,7 @@ nonisolated struct PostRetries: Sendable {
 
   /// The pause before the next attempt; nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // The gateway notices the lost connection within this pause.
+    // If the connection was lost, the gateway notices that within this pause.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

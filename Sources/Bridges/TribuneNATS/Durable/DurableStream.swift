@@ -9,9 +9,9 @@ nonisolated struct DurableStream: Equatable, Sendable {
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false
-    /// True if this program created the stream. Otherwise, this program must not remove messages.
+    /// True if a gateway created the stream. From other streams, gateways must not remove messages.
     var isOwn = false
-    /// JetStream removes messages older than this, even unread ones.
+    /// JetStream removes messages above this age, even unread ones.
     var ageMax: Duration?
   }
 

@@ -8,10 +8,10 @@ import TribuneSystem
 import TribuneWire
 
 /// Serves the FleetLock protocol. A client takes its group's lease before a reboot, and releases the lease
-/// afterwards. The client gets a reply only after JetStream has confirmed the change.
+/// afterwards. The client learns of success only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// This time and the time for the lease together are shorter than the deadline of an HTTP connection.
+  /// The bus's time for a verdict. With the time for the lease, it is below an HTTP connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)

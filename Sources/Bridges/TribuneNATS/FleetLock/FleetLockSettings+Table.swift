@@ -26,14 +26,14 @@ nonisolated extension FleetLockSettings {
           },
           Setting("Ask") { settings, value, place throws(SettingError) in
             let group = place.subject
-            // With an invalid name, the question to ask is unknown, so hosts of the group may not reboot.
+            // With an invalid name, the question to ask is unknown, so no client of the group gets the lease.
             settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
             settings[keyPath: path].groups[group]?.question = try question(value)
             settings[keyPath: path].groups[group]?.lack = nil
           },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
-        // An unreadable line may have been Ask=, so hosts of the group may not reboot.
+        // An unreadable line may have been Ask=, so no client of the group gets the lease.
         doubt: { settings, place in
           settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "no host of the group may reboot"),

@@ -112,7 +112,7 @@ nonisolated struct LeaseAttempt {
       // An owner that this attempt itself may have stored does not count as an earlier acquisition.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // The write may be repeated. The repetition must not release a later acquisition, so it names this id.
+      // A repeated write must not release a later acquisition, so `change` names this id from now on.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }

@@ -11,9 +11,9 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases. Changes of the same owner run one at a time. If an acquisition is cancelled, this type
-/// undoes it before the owner's next change. A later undo could release a lease that the owner has acquired
-/// again with the same id.
+/// Changes leases. Changes of a lease for the same owner run one at a time. If an acquisition is cancelled,
+/// this type undoes it before the owner's next change. A later undo could release a lease that the owner has
+/// acquired again with the same id.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String

@@ -12,7 +12,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
     case acquire(LeaseOwner, slots: Int)
     /// - Parameter id: the acquisition to release; nil for any.
     case release(host: String, machine: String, id: String?)
-    /// Another host removes the owner, even while the owner's command runs.
+    /// Breaks the lease: any host can remove the owner, even while the owner's command runs.
     case remove(host: String, id: String?)
 
     var owner: String {

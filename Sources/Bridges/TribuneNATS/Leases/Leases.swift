@@ -226,7 +226,7 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Posts a notice. Beyond `noticesMax` posts in flight, drops it, because waiting programs also poll.
+  /// Posts a notice. Beyond `noticesMax` posts in flight, drops the notice: waiting programs also poll.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

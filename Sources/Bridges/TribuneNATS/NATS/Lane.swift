@@ -23,7 +23,7 @@ nonisolated final class Lane: Sendable {
   private let state = Mutex(State())
   private let announce: @Sendable @MainActor () -> Void
 
-  /// - Parameter announce: called for the first message after each `take()`.
+  /// - Parameter announce: called for the first message, and for the first message after each `take()`.
   init(_ announce: @escaping @Sendable @MainActor () -> Void) { self.announce = announce }
 
   func put(_ message: ClusterMessage) {

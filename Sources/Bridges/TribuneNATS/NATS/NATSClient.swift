@@ -14,7 +14,7 @@ import TribuneSystem
 
   let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
-  /// Used only on the watcher's queue.
+  /// Used only on the queue `NATSLink.watcher`.
   private var values: [NATSSubscription] = []
 
   init(

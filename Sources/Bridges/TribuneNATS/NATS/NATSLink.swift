@@ -182,7 +182,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // If libnats has already reconnected, its pending event will mark the link as up.
+        // If the connection was lost, libnats has reconnected. Its pending event will mark the link as up.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)

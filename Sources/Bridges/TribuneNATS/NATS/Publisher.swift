@@ -37,8 +37,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Returns false if it drops the message: while the link is down, or if too many messages wait. If libnats
-  /// refuses the message later, `failed` runs on another thread.
+  /// Returns false if the message is dropped: while the link is down, or if too many messages wait. If
+  /// libnats refuses the message later, `failed` runs on another thread.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
@@ -75,8 +75,8 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// True if the server answers a ping that follows all earlier publications. By then, this process has
-  /// handled all messages that preceded the answer.
+  /// True if the server answers a ping that follows all earlier publications. By then, this process has had
+  /// time to handle all messages that preceded the answer.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
     // Gives libnats's threads time to handle the latest messages.

@@ -12,8 +12,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// The bus applies this policy after the end of this program or its connection. The policy is a veto even
-    /// if `OnMissingHost=abstain`. Only the delegates of unlisted hosts abstain.
+    /// How a failure of the delegate counts, for example if this program ends. It counts as a veto even with
+    /// `OnMissingHost=abstain`, except for unlisted hosts, whose delegates then abstain.
     var onFailure = FailurePolicy.veto
   }
 

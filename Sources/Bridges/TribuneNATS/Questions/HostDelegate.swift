@@ -32,8 +32,8 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Abstains if a gateway asks, except for FleetLock's questions: the question already came from another
-  /// host, or is for this host only.
+  /// Abstains if a gateway asks, because its question came from another host, or is for this host only. This
+  /// gateway's questions for FleetLock clients are the exception.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -48,7 +48,7 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A configured pattern may also match names of other delegates. `Leases` answers requests for leases.
+    // A configured pattern can also match names of this gateway's other delegates, such as `Leases`.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }

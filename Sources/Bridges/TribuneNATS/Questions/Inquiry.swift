@@ -81,15 +81,15 @@ nonisolated struct Inquiry {
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // If the link to NATS is lost, the host's veto may be lost with it.
+    // Before a missing host abstains, the gateway tests NATS: a lost link could have lost the host's veto.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// - Parameter isThere: true if the server responds. By then, this gateway has handled all messages that
-  ///   NATS sent before. So it has not overlooked an answer of the asked host.
+  /// - Parameter isThere: true if the server responds. By then, this gateway has had time to handle all
+  ///   messages that NATS sent before, and so any answer of the asked host.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere

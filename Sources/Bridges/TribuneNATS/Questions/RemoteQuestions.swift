@@ -147,7 +147,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// True if this host answers the name. A name that only gateways answer must not cross to another host.
+  /// True if this host answers the name. Of all kinds of `GatewayName`, only reports cross between hosts.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue
@@ -176,7 +176,7 @@ nonisolated final class RemoteQuestions: Sendable {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends the questions whose asking gateways have gone or restarted.
+  /// Ends questions older than `age` whose asking gateways have gone or restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = state.withLock { $0.running.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

@@ -7,7 +7,8 @@
 /// overwritten value never returns.
 ///
 /// The gateway also reads its own posts from the bus. Until it has read such a post, it cannot know whether
-/// the post overwrites a local value on the bus. So after storing the local value, the gateway also posts it.
+/// the post overwrites a local value on the bus. So the gateway stores the local value, and then posts it
+/// again.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -113,7 +114,7 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// Forgets the known revision. It is wrong if the bucket refuses a write but delivers no newer value.
+  /// Forgets the known revision, which is wrong if the bucket refuses a write but delivers no newer value.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
   func write(of key: RetainedKey) -> Write? {

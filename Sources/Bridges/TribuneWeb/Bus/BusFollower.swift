@@ -7,12 +7,12 @@ import TribuneSystem
 
 /// A client of the bus that maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// After these notifications, the follower reads the lists again: holds, delegates or policy changed.
+  /// Notifications of changed holds, delegates or policy. After each, the follower reads the lists again.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// The lists stay fresh for this time after a request for metrics. Prometheus usually asks more often.
+  /// After a request, the lists stay fresh for this time. Prometheus usually asks for metrics more often.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
   /// If the bus does not reply for this time, the page shows the bus as not answering.
@@ -27,7 +27,7 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// The processes by connection, also of departed connections, because a later verdict may name one.
+  /// The processes by connection. Departed connections stay here, because a later verdict may name one.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
   /// Verdicts that the page does not show yet, because their asker, or an earlier verdict's asker, is
   /// unknown. Another task learns the askers from the bus's announcements of connections.
@@ -57,7 +57,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// Keeps the lists fresh. If they are not fresh yet, waits for them, at most for `listWait`.
+  /// Calls `markLookedAt`. If the lists are not fresh yet, waits until they are, for at most `listWait`.
   func look() async {
     let isNew = !isLookedAt
     markLookedAt()
@@ -264,7 +264,7 @@ final class BusFollower {
     return true
   }
 
-  /// Pauses nine times as long as the lists took, because large lists keep the bus from other work.
+  /// Pauses nine times as long as the request took, because large lists keep the bus from other work.
   private func leaveTime(since began: ContinuousClock.Instant) async {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A cache of recent values. It drops the oldest in batches of `countMax`, so it holds at most twice as many.
+/// A cache of recent values. It drops the oldest in batches of `countMax`, so it holds at most two batches.
 nonisolated package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let countMax: Int
   private var recent: [Key: Value] = [:]

@@ -41,7 +41,8 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus prefers awaited participants. If it lists no others, the omitted ones may be awaited too.
+      // The bus omits awaited participants last. If all listed ones with a connection are awaited, the
+      // omitted ones may be awaited, too.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -112,7 +113,7 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// `now` is in microseconds. The result has whole seconds, so later calls return the same value.
+  /// `now` is in microseconds. Whole seconds make the result the same in later calls for the same event.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

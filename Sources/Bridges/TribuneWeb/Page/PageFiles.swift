@@ -35,7 +35,7 @@ nonisolated package struct PageFiles: Sendable {
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
-    // The folders for "make install", for SwiftPM, and for tests under SwiftPM.
+    // Levels above the program's folder, and the folder there: for "make install", SwiftPM, SwiftPM's tests.
     for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
       do throws(Missing) {
         self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))

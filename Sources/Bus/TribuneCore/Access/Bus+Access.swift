@@ -100,7 +100,7 @@ extension Bus {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// Returns nil if the connection may not see any of the delegate's patterns.
+  /// Returns nil if the connection at `slot` may not see any of the delegate's patterns.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
@@ -127,8 +127,8 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The receivers that may learn of a hold or an action: its own connection, and connections that may list
-  /// or ask a name that its pattern matches.
+  /// The receivers that may learn of a hold or an action: the connection `owner`, and connections that may
+  /// list or ask a name that `pattern` matches.
   package mutating func followers(
     of pattern: String, object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [Receiver] {
@@ -181,7 +181,7 @@ extension Bus {
 
   /// Applies new rules. Ends registrations that the rules do not allow. Drops buffered notifications that the
   /// receiver may no longer observe. Forgets retained notifications that the poster's user may no longer
-  /// post. A delegate that this method ends is `gone` in its open queries.
+  /// retain. A delegate that this method ends is `gone` in its open queries.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -254,7 +254,7 @@ extension Bus {
 
   // MARK: Deciding
 
-  /// The permissions to check for the connection. nil if it may do everything, and during a replay.
+  /// The permissions to check. nil if the connection may do everything, and during a replay.
   private func deciding(at slot: ConnectionSlot) -> Permissions? {
     restoring.isReplaying ? nil : access.permissions(at: slot)
   }

@@ -7,7 +7,7 @@ extension Bus {
   private static let nearMissesMax = 10
 
   /// - Parameter connection: the connection whose subject is meant if `question` names no subject. 0 means
-  ///   the asker's connection.
+  ///   the connection at `slot`.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
   ) throws(WireError) -> [Entry] {
@@ -30,7 +30,7 @@ extension Bus {
       return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
     guard let policy = access.policy(for: subject) else { return [entry(.exempt)] }
-    // Do not cache the decision: any client may ask about any number of subjects.
+    // Do not cache the decision: clients can ask about any number of subjects, so the cache would grow.
     let (decision, decided) = policy.wholeDecision(on: request, by: subject)
     switch decision {
     case .allowed(let line): return [entry(.allowed, policy.lines[line].fields)]

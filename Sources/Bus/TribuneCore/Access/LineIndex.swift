@@ -4,7 +4,7 @@ import TribunePolicy
 import TribuneWire
 
 /// A hash table that finds the policy lines about a message, among thousands of lines. Each pattern of a line
-/// has an entry, whose key is the tokens before the first star.
+/// has an entry, whose key is the pattern's tokens before its first star.
 ///
 /// For the name `a.b`, a lookup examines only entries with one of three keys: the empty key, `a` and `a.b`.
 struct LineIndex {

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A tree of tokens that finds the policy lines that can decide about a pattern, among thousands of lines.
 ///
-/// Each pattern of a line ends at a node, which refers to the line. A search for a pattern visits few lines,
-/// unless the pattern has a star at a token in which the lines differ.
+/// Each pattern of a line ends at a node, which refers to the line. A search visits few lines, unless
+/// `overlapping` is true, and the pattern has a star where the lines have different tokens.
 struct LineTree {
   private struct Node {
     /// The key is the hash of a token. If two hashes collide, a search also finds lines that do not match.
@@ -71,8 +71,8 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with each line that has a pattern which contains `pattern`. If `overlapping` is true, a
-  /// pattern that only overlaps is enough. `body` may also get other lines, and a line twice.
+  /// Calls `body` with the index of each line whose pattern covers all of `pattern`, or a part of it if
+  /// `overlapping` is true. `body` can also get other lines, and a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

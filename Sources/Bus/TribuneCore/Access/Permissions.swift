@@ -106,7 +106,7 @@ package enum AccessRules: Sendable {
 }
 
 struct Access: ~Copyable {
-  /// The id of all connections that may do everything. They have no `Permissions`.
+  /// The permissions id of connections that may do everything. Such connections have no `Permissions`.
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
@@ -206,7 +206,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// The text must be valid, because an earlier check accepted it as a pattern.
+  /// `text` must be a pattern that an earlier check has accepted.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

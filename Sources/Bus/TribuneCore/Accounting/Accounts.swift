@@ -2,16 +2,17 @@
 
 package import TribuneWire
 
-/// The accounts of all users. An account has the user's charges for each shared resource, and determines the
-/// user's share.
+/// The accounts of all users. An account has the user's charges for each shared resource. `share` computes
+/// the user's share.
 ///
 /// A user's share is the part of the total that the other users leave, divided by n + 1. Here, n is the
-/// number of users with charges, including this user. So a part always remains. If users take their whole
-/// shares one after another, the kth user gets 1/(k(k + 1)) of the total, as in dbus-broker. A user of weight
-/// w counts as w users.
+/// number of users with charges, including this user. So a part of the total always remains for a further
+/// user. If users take their whole shares one after another, the kth user gets 1/(k(k + 1)) of the total, as
+/// in dbus-broker. A user of weight w counts as w users.
 ///
-/// A sixteenth of each total is reserved for privileged users, who may also use all of the rest. If a share
-/// shrinks, the user keeps existing allocations, and the bus refuses only new ones.
+/// A sixteenth of each total is reserved for privileged users: root and the user that runs the bus. They may
+/// also use all of the rest. If a share shrinks, the user keeps existing allocations, and the bus refuses
+/// only new ones.
 package final class Accounts {
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
@@ -116,7 +117,7 @@ package final class Accounts {
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // The ignored charges still take up a part of the total, so enough of the total must remain.
+    // `uncounted` is still a part of the total in use, so a sixteenth of the total must remain for others.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -140,7 +141,7 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// True if a sixteenth of the total then remains for privileged users, and an eighth for others.
+  /// True if this charge leaves a sixteenth of the total for privileged users, and an eighth for others.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
@@ -154,7 +155,7 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// Charges a connection whose socket is not closed yet. After a thread has closed the socket,
+  /// Charges a connection whose socket is not closed yet. After another thread has closed the socket,
   /// `countConnections` releases the charge.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }

@@ -22,7 +22,8 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Exempts the charges of a detached connection. They would count twice if its client registers again.
+  /// Exempts the charges of a detached connection from the user's share. Without the exemption, the
+  /// registrations of a client that registers again would count twice.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -101,8 +102,8 @@ extension Bus {
     return length
   }
 
-  /// Throws if the bytes do not fit in the user's share. Ignores exempt bytes, and answers, which come from
-  /// other users.
+  /// Throws if the bytes do not fit in the user's share of the log. Ignores exempt bytes, and answers, which
+  /// come from other users.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -142,12 +143,12 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount -= exempt
   }
 
-  /// Charges an answer to the asker. Returns false if the answer does not fit. If the asker's user has no
-  /// other answers and the log has enough capacity, the answer may exceed the share.
+  /// Charges an answer to the asker or poster. Returns false if the answer does not fit. If the user is
+  /// charged for no other answers, and the log has enough capacity, the answer can exceed the share.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // If the asker's user has too many unread bytes, the asker would probably not read the verdict.
+      // If the user has too many unread bytes, the connection would probably not read the verdict or reply.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)

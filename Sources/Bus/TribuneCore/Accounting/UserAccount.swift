@@ -36,7 +36,7 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
-  /// This is a function, because another module would allocate memory to read `uses`.
+  /// This is a function, because a read of the property `uses` from another module would allocate memory.
   package func use(of resource: SharedResource) -> Int { cell.value.uses[resource] }
 
   var uses: Amounts {

@@ -62,8 +62,8 @@ extension Bus {
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
-  /// Throws if the user has too many actions under way. When an action ends, the bus must examine every hold
-  /// that came too late for any action.
+  /// Throws if a limit forbids another action. Actions have their own limit, because at the end of each, the
+  /// bus examines all holds that came too late for any action.
   mutating func requireActionCapacity(from slot: ConnectionSlot, beside moved: Int = 0) throws(WireError) {
     let account = connections[slot].account
     guard

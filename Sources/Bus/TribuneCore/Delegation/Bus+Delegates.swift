@@ -97,10 +97,10 @@ extension Bus {
     return inbox
   }
 
-  /// The delegates that a `set` replaces, if it may replace them. A `set` for an object replaces the
-  /// delegates of this object. Delegates without an object can be about unrelated things, so a `set` without
-  /// an object replaces only those whose patterns overlap with its own. During a replay, the log determines
-  /// the replaced delegates.
+  /// The delegates that a `set` replaces. Omits delegates that this connection may not replace
+  /// (`mayReplace`). A `set` for an object replaces the delegates of this object. Delegates without an object
+  /// can be about unrelated things, so a `set` without an object replaces, of these, only the delegates whose
+  /// patterns overlap with its own. During a replay, the log determines the replaced delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
@@ -201,7 +201,7 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold. The hold still vetoes, so clients that wait after a veto do not ask again.
+  /// Changes the reason of a hold without a release, so clients that wait after a veto do not ask again.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)

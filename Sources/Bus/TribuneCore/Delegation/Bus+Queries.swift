@@ -57,7 +57,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // The query must keep the userInfo if the bus sends some of the questions after this iteration.
+    // If this method does not emit all questions itself, the query must keep the userInfo for the later ones.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -201,7 +201,8 @@ extension Bus {
     return standing
   }
 
-  /// - Returns: for the log, the reason why the bus dropped the answer's text or value; nil if it kept both.
+  /// - Returns: for the log, the reason why the bus dropped the answer's text or value. nil if the bus kept
+  ///   it.
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
   ) throws(WireError) -> ByteBuffer? {
@@ -259,8 +260,8 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// Settles a participant with a reason from the bus. Charges only a long reason, because
-  /// `participantOverhead` covers a short one.
+  /// Settles a participant with a reason from the bus. Half of `participantOverhead` covers a short reason,
+  /// so this method charges only the bytes beyond it.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -282,7 +283,8 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// Finds the participant that a delegate's frame is about. Throws if the bus has not asked this delegate.
+  /// Finds the participant that a delegate's frame is about. Throws if the bus has not asked this delegate,
+  /// or if the query no longer waits for its answer.
   ///
   /// A replay also accepts an unasked delegate, because this bus may send fewer questions at a time than the
   /// earlier bus, which accepted the frame.
@@ -357,7 +359,7 @@ extension Bus {
     return slots.sorted { $0.index < $1.index }
   }
 
-  /// - Parameter unheard: connections with unread input. Overdue deadlines that wait for them move to `end`.
+  /// - Parameter unheard: connections with unread input. For their answers, overdue deadlines move to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {

@@ -37,7 +37,7 @@ extension Bus {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
     // If a delegate starts a process that asks, this process has its own connection, and does not name the
-    // delegate. So end the turns of all delegates of its user.
+    // delegate. In this case, end the turns of all delegates of its user.
     let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
@@ -52,13 +52,14 @@ extension Bus {
     return freed
   }
 
-  /// If questions wait until the client has read others, makes the server check this (`popUnreadInbox`).
+  /// If questions wait, tells the server to check whether the client has read earlier ones
+  /// (`popUnreadInbox`).
   mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
   /// Returns a connection whose client must read earlier questions before the bus sends more. Once the client
-  /// has read the frames now in its queue, call `markRead`, unless `isWaitingToBeRead` is false.
+  /// has read the frames now in its queue, call `markRead`, unless `isWaitingToBeRead` is false by then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }

@@ -30,7 +30,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the reason to the rest of the budget. After the first cut, each later reason becomes `…`.
+  /// Cuts the reason to the rest of the budget. After the first cut, only `…` remains of later reasons.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

@@ -36,9 +36,9 @@ struct Query {
     let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
-    /// True from sending the question until its turn ends, or the question becomes unread (`QuestionTurns`).
+    /// True from the sending of the question until its turn ends, or it becomes unread (`QuestionTurns`).
     var hasTurn = false
-    /// The number of the question in `QuestionTurns` while it waits for its turn. 0 if it never waited.
+    /// The question's number in `QuestionTurns` if the question waits or has waited for its turn, else 0.
     var number: UInt64 = 0
     /// The time when the query began to wait for this participant. The bus may have sent the question later.
     var asked = Instant(nanoseconds: 0)
@@ -102,7 +102,8 @@ struct Query {
   /// A lower bound of the next timeout. `expire` makes it exact.
   private(set) var nextExpiry: Instant
   private var newlySettled: [Int] = []
-  /// Indices of participants, by the delegate's id as an integer (see `PlacesByID`). Empty if they are few.
+  /// Indices of participants, by the delegate's id (see `PlacesByID`). Empty up to `searchedMax`
+  /// participants.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -138,7 +139,7 @@ struct Query {
   }
 
   /// Restores participants. Unasked participants must come last. For each participant for which the query
-  /// waits, the caller must then call `beginWaiting` of the delegate.
+  /// waits, the caller must then call `beginWaiting` on the participant's delegate.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -207,8 +208,9 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Returns the index of the next participant to ask. Settles the participants before it as `gone`, if their
-  /// delegates have left. The caller must then call `takeTurn`.
+  /// Returns the index of the participant to ask next, or nil if the bus must not ask another one now.
+  /// Settles as `gone` the participants before it whose delegates have left. The caller must then call
+  /// `takeTurn`.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -404,8 +406,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override ignores holds and missing required delegates. If there are no other vetoes and no
-    // approvals, the fallback decides.
+    // Under an override, holds and missing required delegates do not count as answers. If there are no other
+    // vetoes and no approvals, the fallback decides.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =

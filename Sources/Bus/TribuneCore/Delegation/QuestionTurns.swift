@@ -6,12 +6,12 @@ import TribuneWire
 ///
 /// The number of questions at a time is limited, and the users who ask take turns. A sixteenth of the limit
 /// is reserved for privileged users, and a sixteenth for all others. Privileged users may use all that is not
-/// reserved for others. Others share what is not reserved for privileged users, by the rule of `Accounts`. In
-/// its turn, a user may have one question even beyond its share.
+/// reserved for others. Others share what is not reserved for privileged users, by the rule of `Accounts`.
+/// One question of a user is allowed even beyond the user's share.
 ///
 /// A question *has its turn* from when the bus sends it until the delegate answers, defers, or asks a nested
 /// query. If the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn
-/// until the client has read all frames that the bus sent before.
+/// until the client has read all frames that the bus sent before the server's next check (`takeReport`).
 struct QuestionTurns {
   struct Waiting {
     let number: UInt64
@@ -29,7 +29,7 @@ struct QuestionTurns {
     /// The number of questions that were unread when the server began its last check (`takeReport`).
     var reported = 0
     var waiting: [Waiting] = []
-    /// Entries before `head` are closed.
+    /// Entries of `waiting` before this index no longer wait (`isOpen` is false).
     var head = 0
     var openCount = 0
   }
@@ -48,7 +48,7 @@ struct QuestionTurns {
   private(set) var unreadCount = 0
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// True while the server checks whether the client has read its frames. Other questions wait for this.
+  /// True while the server checks whether the client has read its frames. Only one such check runs at a time.
   private(set) var isReported = false
 
   var isAnyWaiting: Bool { !turns.isEmpty }

@@ -40,8 +40,8 @@ final class AwaitedPost {
   /// The number of awaited observers, including those that have acknowledged or failed.
   let count: Int
 
-  /// The missing observers are sorted by connection, so the reply does not depend on the order in which
-  /// observers settled.
+  /// The missing observers are sorted by connection, so the reply does not depend on the order in which the
+  /// bus recorded their failures.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

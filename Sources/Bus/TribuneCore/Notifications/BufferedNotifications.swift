@@ -44,7 +44,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // If the run alone exceeds the limit, drop it without a copy.
+      // If the run alone exceeds the limit, drop it without a copy. The loop below then drops all older runs.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -58,7 +58,8 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Removes runs, but does not count them as lost. Returns true if there were such runs.
+  /// Removes the runs that `isRemoved` selects, but does not count them as lost. Returns true if it removed
+  /// any.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes
@@ -97,8 +98,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run for the buffers of any number of connections. All buffers share one copy of the run, which frees the
-/// receive buffer for reuse.
+/// A run for the buffers of any number of connections. All buffers share one copy of the run. With a copy,
+/// the bus can reuse the receive buffer.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -77,8 +77,8 @@ extension Bus {
     for number in oldestFirst { endWaiting(number, slot, .gone, reason: "", at: now) }
   }
 
-  /// True if the post waits for the connection, but the connection has ended all its awaited observations of
-  /// the post.
+  /// True if the post waits for the connection, but the connection has ended all its awaited observations
+  /// that match the post.
   package func isAbandoned(_ post: FrameView, by slot: ConnectionSlot) -> Bool {
     guard let number = awaitedPosts.number(poster: post.header.sender, serial: post.header.serial),
       awaitedPosts[number].waiting.contains(slot)

@@ -29,7 +29,7 @@ extension Bus {
 
   mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
-  /// Returns nil if the bus had no monitors when the post came.
+  /// Returns nil if the awaited post has ended, or if the bus had no monitors when the post came.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

@@ -59,7 +59,8 @@ extension Bus {
 
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// The caller must perform the effects before the next call.
+  /// Delivers one post. Returns false if none waits. The caller must perform the effects of this call before
+  /// it calls a `deliver…` method again.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
@@ -152,8 +153,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // If a user exceeds its share of unread bytes, half of the share is divided equally among its suspended
-    // connections. Otherwise, one large old buffer would starve the user's other buffers.
+    // If a user exceeds its share of unread bytes, its suspended connections can each buffer an equal part of
+    // half of the share. Without this limit, one large old buffer would starve the user's other buffers.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)

@@ -26,7 +26,7 @@ struct CoalescingQueue<Element> {
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: staggers the compactions of the many queues that can have the same elements.
+  /// - Parameter number: queues with different numbers compact at different times, even with equal elements.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }

@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// Finds the connections that receive a notification.
 ///
-/// A route is the list of the connections that receive notifications of a given name and object, each once.
-/// Delegates receive the notifications that announce or report an action on their object.
+/// A route is the list of the connections that receive notifications of a given name and object. It has each
+/// connection once. Delegates receive the notifications that announce or report an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
@@ -23,8 +23,8 @@ package struct NotificationCenter {
   }
 
   private struct Place {
-    /// The number of the last lookup that found the connection. By it, a lookup detects a repeated
-    /// connection.
+    /// The number of the last lookup that found the connection. By this number, a lookup detects that it has
+    /// already found the connection.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false

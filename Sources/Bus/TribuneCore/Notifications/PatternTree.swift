@@ -8,9 +8,9 @@ package import TribuneWire
 /// Only one path leads to each node, so a lookup costs at most one walk through the tree. The tree compares
 /// tokens and objects as numbers (`TextNumbers`).
 ///
-/// The nodes of up to `unusedMax` released patterns stay, because programs repeatedly cancel an observation
-/// and observe the same name again. The tree first evicts the pattern that was released first, even if the
-/// pattern was used again since.
+/// The nodes of up to `unusedMax` patterns without registrations stay, because programs repeatedly cancel an
+/// observation and observe the same name again. Beyond this number, the tree evicts the pattern that first
+/// lost its registrations, even if the pattern had registrations since.
 ///
 /// A key can have several patterns, and several registrations with one pattern. The tree is a class, because
 /// copies of a struct would share the nodes.
@@ -114,8 +114,8 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// Returns the tokens before a final `**`. `goesOn` is true if the pattern has a final `**`. The caller
-  /// must give the array back with `reuse`.
+  /// Returns the numbers of the tokens before a final `**`. `goesOn` is true if the pattern has a final `**`.
+  /// The caller must give the array back with `reuse`.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {

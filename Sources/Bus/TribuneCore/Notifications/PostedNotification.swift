@@ -33,7 +33,7 @@ struct PostedNotification {
   }
 }
 
-/// The poster of a notification. At its delivery, another connection can already have the slot.
+/// The poster of a notification. Before the delivery, another connection can get the same slot.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID

@@ -21,7 +21,7 @@ struct PostingQueue {
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
   /// Removes and returns the notifications that `posted` replaces. These belong to the same user, and have
-  /// the same name, the same object, or both.
+  /// the same name, the same object, or both, as the options of `posted` say.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)

@@ -41,8 +41,8 @@ package struct Receiver: Equatable, Sendable {
 
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // An awaited observer gets the post even while suspended, unless the observer drops notifications. In
-    // that case, the poster does not wait for the observer.
+    // An awaited observer gets the post even while suspended, unless the observer drops notifications. The
+    // poster does not wait for an observer that drops the post.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

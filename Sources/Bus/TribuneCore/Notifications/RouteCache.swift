@@ -5,7 +5,7 @@ import TribuneWire
 
 /// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot enlarge it.
 ///
-/// With one entry instead of four for each hash, 1,000 names in 2,048 entries would leave a quarter of the
+/// Each hash can use four entries. With only one, 1,000 names in 2,048 entries would leave a quarter of the
 /// posts without a cached route.
 struct RouteCache<Receiver> {
   struct Place {
@@ -59,7 +59,7 @@ struct RouteCache<Receiver> {
     return Place(hash: hash, first: Int(hash & firstMask))
   }
 
-  /// The index of a cached route, or nil. The index is valid until the cache changes.
+  /// The index of the route, which is valid until the cache changes. nil if the route is not cached.
   func index(at place: Place, of key: RawSpan, nameLength: Int) -> Int? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
@@ -80,8 +80,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of the entry that `keep` will replace. When names alternate in an entry, this reuses the
-  /// memory of the array.
+  /// Takes the array of the entry that `keep` will replace, and empties it. When names alternate in an entry,
+  /// they reuse the memory of the array.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []

@@ -35,7 +35,7 @@ struct TextNumbers {
 
   var capacity: Int { entries.count }
 
-  /// Returns the number of the text. It stays valid until each `retain` of the text has had its `release`.
+  /// Returns the text's number, which stays valid until each `retain` of the text has had its `release`.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)
@@ -66,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// The number of a text, or nil. A text with a number may be out of use, and then has no registrations.
+  /// The text's number, or nil if the table lacks the text. A text in the table can be without registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   private func index(of text: RawSpan, _ hash: Int) -> Int {

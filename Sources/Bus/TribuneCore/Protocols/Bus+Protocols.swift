@@ -161,7 +161,7 @@ extension Bus {
     }
   }
 
-  /// Returns nil if the object has no protocol.
+  /// Returns nil if the object has no protocol. In a replay, also nil if the name or its use does not fit.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -271,7 +271,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol. If the object has none, `object` must be the name of a protocol.
+  /// The methods of the object's protocol. Without such a protocol, `object` must be the name of a protocol.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

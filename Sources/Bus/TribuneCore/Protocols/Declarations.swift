@@ -36,7 +36,7 @@ final class DeclarationRegistration {
   var definer: Definer { Definer(connection: connection, serial: serial) }
 }
 
-/// Identifies the declaration that defines a protocol. The bus may still refuse this declaration.
+/// Identifies a declaration that defines protocols, even before the bus has accepted the declaration.
 struct Definer: Hashable, Sendable {
   let connection: ConnectionID
   let serial: Serial
@@ -129,7 +129,8 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: if true, definitions of the same names in files win, as if files were loaded later.
+  /// - Parameter yields: if true, definitions of the same names in files win, as if the files were loaded
+  ///   afterwards.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool

@@ -27,8 +27,8 @@ extension Bus {
     }
   }
 
-  /// Sets the last ids, from which the next replayed frame continues. Until `finishRestoring`, they can be
-  /// lower than ids that were already given. After that call, new ids are unique.
+  /// Sets the last ids, from which the next replayed frame continues. Until `finishRestoring`, these last ids
+  /// can be lower than ids that the earlier bus gave. After that call, new ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
@@ -65,7 +65,8 @@ extension Bus {
     }
   }
 
-  /// Settles delegates that were not restored as `gone`. Concludes awaited posts that have no observers left.
+  /// Settles as `gone` the delegates that were not restored. Emits the questions whose turn has come.
+  /// Concludes awaited posts that no longer wait for an observer.
   ///
   /// Call this once, after these steps: the server has replayed all frames, restored all other state, called
   /// `dropEffects`, and disconnected lost connections. The server must perform the effects of this call.
@@ -79,7 +80,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// The kinds of state that a replay of frames does not restore.
+  /// The kinds of state under way, which a replay of frames does not restore.
   package enum UnderWay {
     case query
     case action
@@ -88,7 +89,7 @@ extension Bus {
   }
 
   /// Calls `body` with the owner and the fields of each query (oldest first), action, awaited post, and state
-  /// of turns. The next call reuses the buffer.
+  /// of turns. Each call of `body` gets the same buffer.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -122,7 +123,6 @@ extension Bus {
     isConnected(slot) && connections[slot].hasRegistered(serial)
   }
 
-  /// True if the connection has actions under way or bound notifications.
   package mutating func hasActionsOrBound(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && !(connections[slot].actions.isEmpty && connections[slot].bound.isEmpty)
   }

@@ -26,7 +26,8 @@ extension Bus {
 
   // MARK: Reading
 
-  /// The queries and the connection's delegates must already be restored. If this throws, no turn changes.
+  /// The queries and the connection's delegates must already be restored. If this method throws, no turn
+  /// changes.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
@@ -89,7 +90,7 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // Rebuild the list, in which the replay left duplicates, and connections without unread questions.
+    // Rebuild the list, in which the replay left duplicates, and connections that the server need not check.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

@@ -3,10 +3,10 @@
 import TribuneProtocols
 import TribuneWire
 
-/// Checksums of the state that a replay of the log must restore exactly, for each connection, query and so on.
+/// Checksums of the state that a replay of the log must restore exactly, by connection, query and so on.
 ///
-/// Excluded are counters, buffered and postponed notifications, and the marks of detached connections: the server
-/// restores these by other means, or their losses are counted.
+/// A digest lacks counters, buffered and waiting notifications, and the marks of detached connections. The
+/// server restores these by other means, or counts their losses.
 package struct BusDigest: Equatable {
   package enum Part: Comparable {
     case connection, query, action, awaitedPost, turns, retained, account
@@ -24,7 +24,7 @@ package struct BusDigest: Equatable {
     checksums[Key(part: part, number: number, serial: serial)] = checksum.value
   }
 
-  /// The parts that are not the same in both, such as "query 7".
+  /// The parts that are not the same in both digests, such as "query 7".
   package func differences(from other: BusDigest) -> [String] {
     Set(checksums.keys).union(other.checksums.keys)
       .filter { checksums[$0] != other.checksums[$0] }

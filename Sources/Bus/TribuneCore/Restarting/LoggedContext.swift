@@ -76,8 +76,8 @@ extension Bus {
     try take(frame, in: slice, from: slot, try LoggedContext(context, of: frame.header.kind), at: now)
   }
 
-  /// Ends a replay. Drops its statistics, because the earlier bus has already counted these events. The
-  /// caller must then set the limits.
+  /// Ends a replay. Drops the statistics of the replayed frames, because the earlier bus has already counted
+  /// these frames. The caller must then set the limits.
   package mutating func endReplay() {
     restoring.isReplaying = false
     beginCounting()

@@ -58,7 +58,8 @@ extension Bus {
 
   // MARK: Lists
 
-  /// The counts of the busiest names, busiest first. The last entry, without a name, sums up all others.
+  /// The counts of the busiest names, busiest first. The last entry, without a name, sums up the counts of
+  /// all other names.
   package var nameEntries: [NameEntry] {
     let (busiest, others) = tallies.names.all
     var entries = busiest.map { $1.entry(named: $0) }
@@ -66,7 +67,7 @@ extension Bus {
     return entries
   }
 
-  /// An entry without a name has the sum of all other names.
+  /// An entry without a name sums up many names, so the connection must have permission to list everything.
   package func mayList(_ entry: NameEntry, for slot: ConnectionSlot?) -> Bool {
     guard entry.name.isEmpty else {
       return mayList(Pattern(accepted: entry.name), object: nil, of: .bus, for: slot)

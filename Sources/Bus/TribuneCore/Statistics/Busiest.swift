@@ -2,7 +2,8 @@
 
 import TribuneWire
 
-/// The counts of the busiest keys by `inShares`, and one tally for all others. So the memory is bounded.
+/// The counts of the busiest keys in the order of `inShares`, and one tally for all other keys. So the memory
+/// is bounded.
 package struct Busiest<Key: Hashable, C: Counts> {
   package static var countMax: Int { 1000 }
   /// Eviction must rank all keys, so it removes many keys at once.

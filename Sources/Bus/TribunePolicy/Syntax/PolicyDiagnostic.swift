@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
-  /// True if the line is valid, but has no effect.
+  /// True if the line is valid, but one of its words probably keeps it from having the intended effect.
   package var isWarning: Bool
   package var file: String
   package var line: Int

@@ -16,15 +16,15 @@ package struct NameLookup: Sendable {
   }
 }
 
-/// A parser for policy files and expectations. After a mistake, it continues with the next line, so it
-/// reports all mistakes.
+/// A parser for policy files and expectations. After a mistake, the parser continues with the next line, so
+/// it reports every wrong line, but only one mistake for each.
 package struct PolicyParser {
   private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
   private static let linesMax = 100_000
 
   private let lookup: NameLookup
-  /// The results of earlier lookups. Even a policy of a thousand lines names only few users.
+  /// The results of finished lookups. They save time, because even a long policy names only few users.
   private var known: [ExactText: Condition] = [:]
   package private(set) var lines: [PolicyLine] = []
   package private(set) var tests: [PolicyTest] = []
@@ -72,7 +72,7 @@ package struct PolicyParser {
     _ body: (inout PolicyParser, [Word], LineReader) throws(Mistake) -> Void
   ) {
     var bytes = bytes[...]
-    // Some editors write a byte order mark before UTF-8.
+    // Some editors write a byte order mark at the start of a file.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (number, line) in zip(first..., lines) {
@@ -150,8 +150,8 @@ package struct PolicyParser {
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
   }
 
-  /// Checks for names that are never asked, such as misspelt questions. Warns about them in an allow line,
-  /// and throws otherwise. A deny line with such a name would have no effect.
+  /// Checks for names that are never asked, such as misspelt questions. Warns about them in an allow line.
+  /// Throws in a deny line, because a denial of such a name would have no effect, and in an expectation.
   ///
   /// - Parameter effect: the effect of the line, or nil for an expectation.
   private mutating func requireAskable(
@@ -227,8 +227,8 @@ package struct PolicyParser {
     }
   }
 
-  /// Parses the conditions of a line. A deny line whose conditions exclude all processes would have no
-  /// effect, so it is an error.
+  /// Parses the conditions of a line. A line whose conditions exclude all processes has no effect. In a deny
+  /// line or an expectation, this is a mistake. In an allow line, it is only a warning.
   ///
   /// - Parameter effect: the effect of the line. It is nil for an expectation, whose conditions describe one
   ///   process.

@@ -16,7 +16,8 @@ struct Inheritance {
 
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // Collects ancestors before descendants, and the last parent first. `reverse` then corrects the order.
+    // Collects each protocol after its ancestors, and begins with the last parent. Reversed, each protocol
+    // precedes its ancestors, and where this leaves a choice, an earlier parent precedes a later one.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links each protocol after all its parents. A protocol that waits for ever is in a cycle, or inherits from
-/// one. The result omits protocols with errors, and all protocols that inherit from these.
+/// Links each protocol after all its parents. A protocol that never stops waiting for its parents is in a
+/// cycle, or inherits from a protocol in a cycle. The result omits protocols with errors, and all protocols
+/// that inherit from these.
 struct Linker {
   private enum State {
     case waiting
@@ -33,7 +34,7 @@ struct Linker {
 
   private init(known: [String: DelegateProtocol]) { self.known = known }
 
-  /// If declarations have the same name, the first one gets the name.
+  /// If declarations have the same name, the first one gets the name. A different one is then a conflict.
   private mutating func take(_ all: [ProtocolDeclaration]) {
     for declaration in all {
       guard let index = indexes[declaration.name] else {
@@ -85,7 +86,7 @@ struct Linker {
     }
   }
 
-  /// Reports a cycle. Each waiting declaration has a waiting parent, so following parents reaches a cycle.
+  /// Reports and breaks a cycle. Each waiting declaration has a waiting parent, so the path reaches a cycle.
   private mutating func breakCycle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]

@@ -2,7 +2,7 @@
 
 struct Token {
   enum Kind: Equatable {
-    /// A keyword or a name. The parser distinguishes them by the context.
+    /// A keyword or a name. The parser tells by the context which one it is.
     case word
     case leftBrace, rightBrace, leftParenthesis, rightParenthesis, leftBracket, rightBracket
     case colon, comma, question, arrow
@@ -28,7 +28,7 @@ struct Lexer {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    // Some editors write a byte order mark before UTF-8.
+    // Some editors write a byte order mark at the start of a file.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { offset = 3 }
   }
 

@@ -14,7 +14,7 @@ import TribuneWire
 ///              | "[" "]" value | "[" "string" "]" value | "?" value
 ///
 /// After an error, the parser continues with the next member or protocol, to report all errors of a source.
-/// Keywords are not reserved: a field may have the name `type`.
+/// Keywords are not reserved: a field can have the name `type`.
 struct ProtocolParser {
   /// Thrown after the parser has reported an error. The parser then looks for a place to continue.
   struct Misread: Error {}
@@ -22,7 +22,7 @@ struct ProtocolParser {
   let file: String
   var lexer: Lexer
   var token: Token
-  /// The token after `token`. The parser needs it to distinguish keywords from names.
+  /// The token after `token`, with which the parser distinguishes keywords from names.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []

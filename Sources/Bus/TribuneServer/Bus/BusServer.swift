@@ -8,7 +8,8 @@ import TribuneWire
 /// Wires the parts of one daemon's bus together, and calls them in each iteration of the event loop.
 ///
 /// Everything runs on the main actor. The bus handles frames in the read buffer, and queues the frames that
-/// result. At the end of the iteration, it sends each connection's queue with one call.
+/// result. At the end of the iteration, it sends each connection's queue, with one system call if the queue
+/// is short.
 ///
 /// docs/ARCHITECTURE.md (*The server*) lists the parts. A part calls only parts above it in that list.
 final class BusServer: EventLoopTarget {
@@ -48,8 +49,8 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// Alternates: if true, the iteration sends postponed output before it reads input. If false, it reads
-  /// first, so users with constant output also have time for their input.
+  /// If true, this iteration sends postponed output before it reads input; if false, at its end. The value
+  /// alternates between iterations, because users with constant output also need time for their input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
   /// The state that the log restored. Nil in release builds.
@@ -110,7 +111,7 @@ final class BusServer: EventLoopTarget {
     timeShares.markMuchWork()
   }
 
-  /// Dismisses all clients. The event loop ends when all have read their queues, or after the grace period.
+  /// Dismisses all clients. The event loop ends when all connections are closed, or after the grace period.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     let end = timeShares.nanoseconds + Self.takingNanosecondsMax
@@ -148,7 +149,7 @@ final class BusServer: EventLoopTarget {
   }
 
   func handOver() throws(Errno) {
-    // This daemon has replayed the log without a crash, so its recovery has succeeded.
+    // This daemon has replayed the log without a crash, so the log must not count an unfinished recovery.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()

@@ -4,11 +4,11 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The state that all parts share: the core, the sessions, configuration, time, timeouts, counters, and the `Log` of
-/// messages.
+/// The state that all parts share: the core, the sessions, configuration, time, timeouts, counters, and the
+/// `Log` of messages.
 final class ServerContext {
   private let core: Cell<Bus>
-  /// Does not retain the core: the context must outlive all copies.
+  /// This reference does not retain the core, so the context must outlive all copies of the reference.
   let bus: Cell<Bus>.Reference
   let sessions: SessionTable
   let log: Log

@@ -35,7 +35,7 @@ extension Configuration {
 
   // MARK: The log
   // Shares of `LogMax=`: 8/16 for retained notifications (with the default `RetainedMax=`), 5/16 for users'
-  // other frames, 2/16 for unread control frames (used once the log is over half full), and 1/16 for
+  // other frames, 2/16 for unread control frames (a limit only if the log is over half full), and 1/16 for
   // privileged users.
 
   /// The length of each of the log's two segments, in bytes: `LogMax=` for admitted entries, as much again

@@ -46,7 +46,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var deadlineNanoseconds: UInt64 = 30_000_000_000
   package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
 
-  // Operators cannot change these: see `BusLimits`.
+  // These two limits of `BusLimits` have no setting, so operators cannot change them.
   package var questionsAtATime = BusLimits().questionsAtATime
   package var outcomeIdentitiesMax = BusLimits().outcomeIdentitiesMax
 

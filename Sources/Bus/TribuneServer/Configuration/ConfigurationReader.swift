@@ -25,7 +25,7 @@ nonisolated package struct ConfigurationReader {
     readAll(in: "\(directory)/protocols.d", endingIn: [".protocol"], .mistake) {
       $0.read(ProtocolSource(file: $2, text: $1))
     }
-    // A policy without one of its files could allow what the missing file denies.
+    // An unreadable file is an error: without this file, the policy could allow what the file denies.
     readAll(in: "\(directory)/policy.d", endingIn: [".policy", ".test"], .error) {
       if $2.hasSuffix(".test") { $0.read(policyTests: $1, file: $2) } else { $0.read(policy: $1, file: $2) }
     }
@@ -167,8 +167,8 @@ nonisolated package struct ConfigurationReader {
 
 nonisolated extension Configuration {
   /// Reads the files in `directory`. If a file is missing, the defaults apply. A broken link is an error, and
-  /// so is a missing directory other than the default one. Otherwise, the bus would start without the
-  /// operator's requirements, and without a message.
+  /// so is a missing directory other than the default one. If the bus ignored these, it would start without
+  /// the operator's requirements, and without a message.
   ///
   /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// A connection's notifications that must wait: its client accepts no more now, or a snapshot comes first.
+/// A connection's notifications that wait until its client accepts more, or a snapshot before them is sent.
 ///
 /// The bus sends the backlog after the connection's queue. The `lost` frames and introductions that belong to
 /// these notifications wait with them. All other frames go into the queue, and thus overtake the backlog.
@@ -107,7 +107,7 @@ struct Backlog: ~Copyable {
     return change(part) { $0.snapshot?.removeNext() }
   }
 
-  /// Removes an empty first snapshot. Must be called after the snapshot's last notification was queued.
+  /// Removes the first snapshot if it is empty. The caller must already have queued its last notification.
   func endFirstSnapshotIfEmpty() {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }

@@ -4,7 +4,8 @@ import TribuneCore
 import TribuneJSON
 import TribuneWire
 
-/// Posts the bus's own notifications. They never pause a poster: slow observers lose notifications at once.
+/// Posts the bus's own notifications. These never pause a poster: a slow observer loses notifications at
+/// once, unless the observer is already paced.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -94,8 +95,8 @@ extension Interpreter {
     show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
   }
 
-  /// - Parameter isFlow: true if the announcement is about a slow observer. If it makes a receiver lossy, the
-  ///   bus does not announce this receiver: two slow receivers would cause endless announcements.
+  /// - Parameter isFlow: true if the announcement is about a slow observer. If the announcement makes a
+  ///   receiver lossy, the bus does not announce that: two slow receivers could cause endless announcements.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {

@@ -38,11 +38,11 @@ extension Interpreter {
     }
   }
 
-  /// True if the client has read all frames that were queued when its questions began to wait. Later frames
-  /// do not count: if they keep coming, the client never reaches their end.
+  /// True if the client has read all frames that were queued when the check began (`awaitedByteCount`).
+  /// Frames queued since do not count: in a constant stream of frames, the client never reaches the end.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // Dropped notifications are never sent, so `sentByteCount` may stay below `awaitedByteCount`.
+    // Dropped notifications are never sent, so `sentByteCount` can stay below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -5,7 +5,8 @@ import TribuneWire
 
 /// Hands events to the core, and applies the core's effects.
 final class Interpreter {
-  /// In bytes. A question's name, object and userInfo are copied up to this length, to save an I/O vector.
+  /// In bytes. If a question's name, object and userInfo together have at most this length, they are copied.
+  /// This saves an I/O vector.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -73,8 +74,8 @@ final class Interpreter {
   /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other log
   /// entries, `event` must log it.
   ///
-  /// - Parameter compacts: true for a recovery, which logs no event. Instead, a compaction writes the
-  ///   resulting queries and awaited posts, and commits.
+  /// - Parameter compacts: true for the one event of a recovery, which is not logged. A compaction instead
+  ///   writes the resulting queries, actions and awaited posts, and commits the transaction.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
@@ -134,8 +135,8 @@ final class Interpreter {
   private func relieveAndAnnounce() {
     while sender.isOverLimits || !sender.events.value.isEmpty {
       if sender.isOverLimits {
-        // `relieve` may send the `ok` for a post that waits for the end of the iteration. The log lacks such
-        // posts, so they are queued first: a death of the daemon must not lose a confirmed post.
+        // `relieve` can send the `ok` for a post that waits for the end of the iteration. The log lacks such
+        // posts, so the bus delivers them first: the death of the daemon must not lose a confirmed post.
         while bus.value.hasSoonPosts { transact { _ = bus.value.deliverSoon() } }
         sender.relieve()
       }
@@ -207,8 +208,8 @@ final class Interpreter {
       }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // Each progress supersedes the last, so dropping one is safe. Without this limit, a delegate that
-      // defers endlessly could make the bus close a slow asker.
+      // Each progress supersedes the one before, so dropping one is safe. Without this limit, a delegate that
+      // defers endlessly could make the bus close the connection of a slow asker.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
@@ -301,8 +302,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Neither pauses posters nor drops: the size of buffered notifications is limited, and the next delivery
-  /// to this observer checks the flow.
+  /// Pauses no poster, and drops no notification: the size of buffered notifications is limited, and the next
+  /// delivery to this observer checks whether the observer is slow.
   func enqueueBuffered(_ flushed: FlushedNotifications, for slot: ConnectionSlot) {
     context.statistics.value.delivered += flushed.count
     defer { recorder.storeBufferedCount(for: slot) }

@@ -87,10 +87,11 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// False for a slow observer whose user exceeds the share of queues, or that is lossy with over a quarter
-  /// of the hard limit unread. The observer then loses the notifications that follow. Without this limit, a
-  /// client that posts from many connections could fill the queue with introductions, which cannot be
-  /// dropped. The bus would then close the observer (`tooSlow`).
+  /// False for an observer whose output is held, if its user exceeds the share of unread bytes, or if the
+  /// observer is lossy and has over a quarter of the hard limit unread. The observer then loses the
+  /// notifications that follow. Without this limit, a client that posts from many connections could fill the
+  /// queue with introductions, which cannot be dropped. The bus would then close the observer's connection
+  /// (`tooSlow`).
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

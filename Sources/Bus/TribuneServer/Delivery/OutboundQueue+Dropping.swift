@@ -41,8 +41,8 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The index of the `lost` frame that can include the drops, or nil for a new one. Uses the queue's last
-  /// one if it is before `end`. Otherwise, searches from `end` back to the entry before `start`.
+  /// The index of an unsent `lost` frame that can include the drops; nil if there is none. Tries the queue's
+  /// last `lost` frame if it is before `end`. If not, searches from `end` back to the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
@@ -51,7 +51,8 @@ nonisolated extension OutboundQueue {
 
   /// Drops the oldest notifications of an entry, but never a partly sent one.
   ///
-  /// - Returns: entries of the partly sent frame and of the frames after the drops; the number of drops.
+  /// - Returns: an entry of the partly sent frame, and one of the frames behind the dropped ones, each nil if
+  ///   there is no such frame; the number of drops.
   private mutating func drop(
     from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
@@ -81,13 +82,13 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces the entries in `range`. Moves the entries before or behind them, whichever are fewer.
+  /// Replaces the entries in `range`. Moves those before or those behind the range, whichever are fewer.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
     let gap = range.count - kept.count
-    // If the front moves, copies of the moved entries stay in the array before `head` for a while. Copies
-    // with attachments would keep files open, so the front then does not move.
+    // If the front moves, copies of the moved entries stay in the array before `head` for a while. A copy
+    // with an attachment would keep its file open, so entries with attachments prevent the move.
     let movesFront =
       gap > 0 && range.lowerBound - head < entries.count - range.upperBound
       && !entries[head..<range.upperBound].contains { $0.slice.buffer.attachment != nil }

@@ -48,7 +48,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry if short frames can extend it, because it ends where `ownBuffer` ends.
+  /// The kind of the last entry if this entry ends where `ownBuffer` ends. Short frames can then extend it.
   private enum OpenEntry {
     case none
     case notification
@@ -88,7 +88,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var droppedCount = 0
 
   var byteCount: Int { unsentCount + attachedCount }
-  /// The total of the connection, including losses before a restart of the bus.
+  /// All losses in this queue so far. In `Output.queue`, also the losses before a restart of the bus.
   var lostCount: UInt64 = 0
   var unreportedLostCount: UInt64 = 0
   var dropEffort = 0
@@ -149,8 +149,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Appends a slice. If the slice is short and the queue is not empty, copies it. If the queue is short,
-  /// copies only into a free buffer of the pool: otherwise, many short queues would take much memory.
+  /// Appends a slice. If the slice is short and the queue is not empty, copies it. A short queue gets only a
+  /// free buffer of the pool for its copies: new buffers for many short queues would take much memory.
   ///
   /// - Parameters:
   ///   - count: the number of frames; 0 for the beginning of a frame, whose rest the caller must append next.
@@ -225,7 +225,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each range that the next sending call can include, until `body` returns false. Only
+  /// Calls `body` with each range that the next system call can send, until `body` returns false. Only
   /// the first range can have an unsent attachment: the kernel passes a file with a call's first byte.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
@@ -328,7 +328,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// in memory. Afterwards, the queue takes at most a small multiple of `byteCount`.
   mutating func consolidate(with pool: BufferPool) {
     closeEntry()
-    // If drops have left large gaps in the buffers of other frames, all short entries are copied again.
+    // If drops have left large gaps in the buffers of the remaining frames, all short entries are copied.
     let isSpread = droppedCount > unsentCount
     if isSpread {
       droppedCount = 0

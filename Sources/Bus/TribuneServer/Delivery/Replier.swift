@@ -29,7 +29,7 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     refusals.countAndLog(error, of: session)
-    // `VarlinkCalls.answer` returns this refusal.
+    // The client gets no reply to such a frame. `VarlinkCalls.answer` returns the refusal to its caller.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return

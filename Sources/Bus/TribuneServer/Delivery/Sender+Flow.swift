@@ -9,10 +9,10 @@ import TribuneWire
 /// posters. If the bytes do not fall below the low mark in time, the observer is *lossy* until they do. The
 /// bus then drops the observer's oldest notifications, reports their number in a `lost` frame, and reads from
 /// the posters again. An observer becomes lossy at once if it has no poster that can be paused, if its user
-/// exceeds the share of unread bytes, or if its user has delayed other users' posters for too long.
+/// exceeds its share of unread bytes, or if its user has delayed other users' posters for too long.
 ///
-/// A *patient* poster waits without a limit. While it waits for an observer, or its notifications are queued
-/// there, the observer loses new notifications of other posters instead of old ones.
+/// A *patient* poster waits without a time limit. While this poster waits for an observer, or has
+/// notifications queued there, the observer loses new notifications of other posters instead of old ones.
 extension Sender {
   // MARK: Pacing
 
@@ -84,14 +84,15 @@ extension Sender {
     }
   }
 
-  /// Reads again from those of the observer's paused posters that no longer wait for it.
+  /// Reads again from those of the observer's paused posters for which `waits` returns false.
   private func keepPaused(for observer: Session, _ waits: (Session) -> Bool) {
     let posters = observer.pacing.pausedPosters
     observer.pacing.pausedPosters = posters.filter { !$0.isClosed && waits($0) }
     for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }
   }
 
-  /// A patient poster that waits for a lossy observer may itself fall behind. It must then stop waiting.
+  /// Schedules a check of the posters that wait for a lossy observer. Such a poster can itself get a backlog,
+  /// is then no longer patient (`Output.isPatient`), and must not stay paused.
   func scheduleCheck(of observer: Session) {
     guard observer.pacing.nextCheck == nil else { return }
     let due = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
@@ -123,7 +124,7 @@ extension Sender {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
     session.pacing.pauses.end(at: context.now)
-    // The time for a partial frame starts anew, because the client could not complete it during the pause.
+    // The time for a partial frame starts anew, because the bus did not read its rest during the pause.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
   }
@@ -179,7 +180,7 @@ extension Sender {
   /// In bytes. A longer queue is flushed before the iteration ends, to free space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
-  /// One iteration can cause unlimited replies and questions, so the limits apply during the iteration.
+  /// One iteration can cause unlimited replies and questions, so the limits apply even within an iteration.
   func limitQueue(of session: Session, isNotification: Bool) {
     if !isNotification, !session.output.isBlocked {
       if overSoftLimit.value.last !== session { overSoftLimit.value.append(session) }
@@ -207,7 +208,7 @@ extension Sender {
     queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty || isOverTotal
   }
 
-  /// Must not be called within a transaction, because it may write queues.
+  /// Must not be called within a transaction, because a flush would send uncommitted effects.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
       guard session.isServed, session.output.queue.byteCount > softLimit else { continue }
@@ -219,7 +220,7 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Called before any drops: the kernel may take frames at once, which then need not be dropped.
+  /// Called before any drops, because frames that the kernel takes at once need not be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -261,7 +262,8 @@ extension Sender {
     }
   }
 
-  /// In bytes. If unprivileged users have more unread bytes, the bus closes some of their connections.
+  /// In bytes. If all unprivileged users together have more unread bytes than this, the bus closes some of
+  /// their connections.
   private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
@@ -283,7 +285,7 @@ extension Sender {
     }
     user.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
-    // Paused clients cannot raise their limits on notifications, but their queues drain without that.
+    // Paused clients cannot raise their limits on notifications, but queues drain without higher limits.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)

@@ -18,7 +18,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          // If this is the early flush of a long queue, the regular flush may be scheduled already.
+          // If this flush is an early one (`relieve`), the regular flush can already be scheduled.
           if session.output.flush == .none { postpone(session) }
           return .open
         }

@@ -73,7 +73,7 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    // If the bus ends a connection, the frame with the reason must be the last one.
+    // If the bus ends a connection, the frame with the reason must be the last one, so the backlog stays.
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
@@ -87,7 +87,7 @@ extension Sender {
     snapshotsDue.value.append(session)
   }
 
-  /// - Parameter isRead: set to true if the kernel takes bytes: the client must have read some before.
+  /// - Parameter isRead: set to true if the kernel takes bytes. A slow client has then read some bytes.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
     if let file, !unreadFiles.canSend(file, to: session) { return .stalled }

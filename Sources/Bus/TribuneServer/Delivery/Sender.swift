@@ -49,7 +49,7 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   let overShare = Cell<[User]>([])
   var isOverTotal = false
-  /// If all queues together exceed this number of bytes, `relieveTotal` examines them again.
+  /// `relieveTotal` examines the queues again only if all together exceed this number of bytes.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
@@ -71,7 +71,7 @@ final class Sender {
 
   // MARK: Queueing
 
-  /// Queues a run of posts for an observer. Pauses the poster if the observer is slow.
+  /// Queues a run of posts for an observer. If it is slow, the bus pauses the poster or drops notifications.
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
     let slot = receiver.slot
     guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
@@ -82,7 +82,7 @@ final class Sender {
     let isPatient = poster.output.isPatient
     if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
-    // The bus never pauses a client for its own posts: a paused client could not raise its limit.
+    // The bus pauses no client for its own posts: a paused client could not raise its limit on notifications.
     let isOwn = observer === poster
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
@@ -92,14 +92,14 @@ final class Sender {
       pause(poster, for: observer)
       scheduleCheck(of: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    // Notifications of a patient poster are queued. Instead of those, the next run is lost (`losesNew`).
+    // The queued notifications of a patient poster stay. Instead of those, the next run is lost (`losesNew`).
     case .flowing where observer.output.holdsForPatient, .lossy where observer.output.holdsForPatient: break
     case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
   /// True if the slow observer loses new notifications of this poster instead of queued ones. In these cases,
-  /// some queued ones are of patient posters, or other posters still wait for the observer.
+  /// some queued notifications are of patient posters, or other posters still wait for the observer.
   ///
   /// - Parameter poster: nil for a notification that pauses no poster.
   private func losesNew(_ observer: Session, from poster: Session? = nil) -> Bool {
@@ -273,8 +273,8 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Sends the queue with the client's next frame, or after a delay. Waking a client for a `concluded` frame
-  /// alone would take a fifth of the time of an ask.
+  /// Sends the queue when the bus next queues a frame for this client, or after a delay. Waking a client for
+  /// a `concluded` frame alone would take a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred

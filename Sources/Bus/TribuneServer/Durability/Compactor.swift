@@ -7,8 +7,8 @@ import TribuneWire
 /// Compacts the write-ahead log, and decides which frames the log admits.
 ///
 /// A compaction copies the live entries (`LiveEntries`), some in each iteration. At its end, it writes the
-/// counters, the configuration, and all open queries, actions and awaited posts. `compactNow` compacts
-/// without interruption, which blocks the event loop for up to a second.
+/// counters, the configuration, and all open queries, actions, awaited posts and question turns. `compactNow`
+/// compacts without interruption, which blocks the event loop for up to a second.
 ///
 /// Above its admission limit, the log admits no new work, such as queries. Consequences of admitted work,
 /// such as answers, are always appended: without them, a replay would decide differently.
@@ -17,7 +17,8 @@ final class Compactor {
   /// How many bytes a step reads for each byte that was appended since the last step. With a value of 1 or
   /// less, the compaction might never reach the end of the log.
   private static let stepPerAppended = 4
-  /// The shortest time from the end of a compaction to another one that may free little.
+  /// The shortest time between two compactions, unless the first one has succeeded and the log has grown much
+  /// since. A second one would free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
   /// In bytes: the space to keep free for the rest of a transaction. Few transactions append more.
   private static let transactionLength = 65_536
@@ -100,8 +101,8 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     clearFullIfPossible()
-    // If live entries leave less than an eighth of the limit, a compaction would not help users that wait for
-    // it. They therefore need not wait, and the log refuses their frames instead.
+    // If live entries leave less than an eighth of the limit, waiting for a compaction would not help users.
+    // `turnover` therefore gets an eighth even then, and the log refuses frames for which it has no space.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
@@ -157,7 +158,7 @@ final class Compactor {
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // The compaction takes little longer than the bus took to append the `promised` bytes: it is affordable.
+    // A compaction is affordable now: it takes little longer than appending the `promised` bytes took.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }

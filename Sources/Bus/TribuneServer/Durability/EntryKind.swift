@@ -32,7 +32,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case registrationEnd = 18
   /// Questions that wait for a turn at the connection, and its unread questions (`QuestionTurns`).
   case questionTurns = 19
-  /// The client has read its unread questions, so the bus could send it questions that waited.
+  /// The client has read its unread questions. The bus then went on with questions that waited for turns.
   case questionsRead = 20
   /// The connection replaces an earlier connection of its client.
   case succession = 21

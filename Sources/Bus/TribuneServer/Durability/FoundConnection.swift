@@ -10,8 +10,8 @@ struct FoundConnection {
     case survives
     /// The connection continues, but has lost this many notifications.
     case loses(UInt32)
-    /// The client must reconnect. If `isNotified`, the bus first sends it a refusal. That is impossible if
-    /// the socket may be in the middle of a frame.
+    /// The client must reconnect. If `isNotified`, the bus first sends a refusal to the client. The bus
+    /// cannot do so if the output sent so far possibly ends in the middle of a frame.
     case restarts(isNotified: Bool)
   }
 
@@ -49,8 +49,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // The counter includes only losses that the client knows from `lost` frames. Others are in the in-flight
-    // I/O, or are part of the losses of this restart.
+    // The counter includes only losses that the client knows from `lost` frames. Other losses are in the
+    // in-flight I/O, or are part of the losses of this restart.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -22,8 +22,8 @@ struct FilesHandedOver {
     return inode
   }
 
-  /// Inserts a descriptor that arrived before the rest of its frame. If it is no file in memory, it is not
-  /// examined further, and not handed over.
+  /// Inserts a descriptor that arrived before the rest of its frame. A descriptor that is no file in memory
+  /// is not examined further, and not handed over.
   mutating func insert(waiting descriptor: CInt) -> UInt64 {
     if descriptor == PassedDescriptors.lost { return Self.lost }
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
@@ -37,7 +37,8 @@ struct FilesHandedOver {
     buffer.append((file as? InFlightFile)?.user.uid ?? 0)
   }
 
-  /// In place of an inode: `foreign` for a descriptor that is no file in memory, `lost` for a lost one.
+  /// In place of an inode: `foreign` for a descriptor that is no file in memory, `lost` for one that never
+  /// arrived, because the daemon was at its limit of descriptors.
   static let foreign: UInt64 = 0
   static let lost = UInt64.max
 }

@@ -20,7 +20,7 @@ final class LiveEntries {
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
   /// Connections that ended since the compaction began. Without their connect entries, a replay would skip
-  /// the changes that they made to others' registrations.
+  /// the changes that these connections made to registrations of others.
   private var ended: Set<ConnectionID> = []
 
   init(_ postponed: PostponedPosts, _ context: ServerContext) {
@@ -79,7 +79,8 @@ final class LiveEntries {
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // The entry forgets a notification. If the entry is younger, the compaction may have copied that one.
+    // Such an entry forgets a notification. If the entry is younger, the compaction may already have copied
+    // the entry that retains this notification.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }

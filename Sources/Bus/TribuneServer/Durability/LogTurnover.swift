@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// Quotas limit only the frames that stay in the log. Transient frames, such as deferrals, take space until a
 /// compaction ends, and clients can send millions of them a second. Unprivileged users therefore share half
-/// of the space. The frames of a user that has used up its share wait for the end of the compaction.
+/// of the space. Further frames of a user that has used up its share wait until the next compaction ends.
 final class LogTurnover {
   /// In bytes: the head of an entry, and the usual consequences of a frame.
   private static let overhead = 256

@@ -45,7 +45,7 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Must be called before `markReceived` for the poster, because only the counters record its notifications.
+  /// Must be called before `markReceived` for the poster, because only the counters record buffered posts.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }

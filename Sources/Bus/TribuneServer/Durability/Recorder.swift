@@ -67,8 +67,8 @@ final class Recorder {
 
   var hasOpenTransaction: Bool { transaction == nil }
 
-  /// - Parameter length: the number of bytes to log before the effects. To make space for them, the log may
-  ///   first be compacted. Nil prevents a compaction.
+  /// - Parameter length: the number of bytes to log before the effects. If the log lacks space for these
+  ///   bytes, it is first compacted. Nil prevents a compaction.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
@@ -255,7 +255,7 @@ final class Recorder {
     record(.postponedPostDone, buffer.bytes)
   }
 
-  /// Logs the current configuration. Must be called before any event that this configuration decides.
+  /// Logs the current configuration. Must be called before any event whose effects depend on it.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.clearFullIfPossible()
@@ -347,7 +347,7 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // Commits the effects before the read's mark is removed: otherwise, they could be lost unnoticed.
+    // Commits the effects before the mark is removed: a death in between would lose the effects unnoticed.
     commit()
     // The counter slot of a closed session may already belong to another session.
     guard !session.isClosed, session.input.isEmpty else { return }

@@ -127,7 +127,7 @@ extension Recovery {
     quota.countRestored(of: session)
   }
 
-  /// A duplicate, because the file may also be retained or in flight elsewhere.
+  /// Returns a duplicate, because the same file can also be retained or in flight elsewhere.
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
       if let known = inheritedFiles[inode] { return try FileDescriptor.duplicate(of: known.rawDescriptor) }

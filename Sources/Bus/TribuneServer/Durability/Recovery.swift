@@ -120,7 +120,7 @@ final class Recovery {
     context.log.warning("the log is damaged in its last ids: new ids are much higher")
   }
 
-  /// - Returns: false if the socket is missing or cannot be watched.
+  /// - Returns: false if the socket cannot be watched, or is missing and the connection is not detached.
   private func adopt(_ id: ConnectionID, _ found: FoundConnection) -> Bool {
     let socket = passed.takeConnection(cookie: found.facts.cookie)
     if case .restarts = found.fate {
@@ -206,7 +206,7 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.storeDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
-      // A refusal can contain a hello. If this daemon dies afterwards, the next one must not send another.
+      // A refusal can contain a hello. If this daemon then dies, the next one must not send a second hello.
       recorder.markSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }

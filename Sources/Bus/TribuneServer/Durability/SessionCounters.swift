@@ -18,23 +18,24 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is in progress, or a frame was partly read. `sending`: a write, or a frame that was partly sent.
+  /// A read is in progress, or a frame was partly read.
   package static let receiving = SessionFlags(rawValue: 1)
+  /// A write is in progress, or a frame was partly sent.
   package static let sending = SessionFlags(rawValue: 2)
   /// A control frame is queued that is not in the log, and must not be lost.
   package static let unlogged = SessionFlags(rawValue: 4)
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame, a hold or `begin` with `isLast`. The log may lack this frame, if the
-  /// hold or action has ended.
+  /// The client has sent its last frame, a hold or `begin` with `isLast`. If the hold or action has ended,
+  /// the log can lack this frame.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
   /// The client has sent a limit (`room`). The log does not contain the limit itself.
   package static let limited = SessionFlags(rawValue: 256)
 
-  /// In milliseconds: the longest pause, from the client's last `pace`. `.max` means forever.
+  /// In milliseconds: the longest pause, as stated in the client's last `pace` frame. `.max` means forever.
   package var pace: UInt16 { UInt16(rawValue >> 16) }
 
   package func with(pace: UInt16) -> SessionFlags {

@@ -65,7 +65,7 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// An error if the user's unread bytes exceed its share, because the reply may be long; otherwise, nil.
+  /// A refusal if the user's unread bytes exceed its share, as the reply can be long. Nil if they do not.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
@@ -136,9 +136,9 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The client may have lost an earlier connection before it read the `ok` to its `succeed`. That
-    // connection is then the detached one, and has replaced `predecessor`. Pid 0 identifies no process: it
-    // stands for all processes outside the bus's pid namespace.
+    // The client may have sent this `succeed` before, on a connection that ended before the client read the
+    // `ok`. That connection is then the detached one, and has replaced `predecessor`. Pid 0 identifies no
+    // process: it stands for all processes outside the bus's pid namespace.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),
@@ -149,8 +149,8 @@ final class FrameDispatcher {
         session, serial: serial,
         WireError(.notFound, "this process has no detached connection \(fields.predecessor)"))
     }
-    // The session lacks observations that were not logged, or that the replay refused. The bus did not count
-    // the notifications that these missed.
+    // The detached session lacks observations that were not logged, or that the replay refused. The bus did
+    // not count the notifications that these observations missed.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(

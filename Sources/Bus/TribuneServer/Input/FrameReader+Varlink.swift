@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Finds the calls in the bytes of Varlink clients.
 ///
-/// The bus handles a call after it has written the last reply to the previous one. Until then, it stores
-/// further calls like a partial frame, and does not read from the client.
+/// The bus handles a call after it has written the last reply to the previous one. Until then, it stores the
+/// further calls of one read like a partial frame, and then stops reading from the client.
 extension FrameReader {
   func handleCalls(
     of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int,
@@ -61,8 +61,8 @@ extension FrameReader {
 
   private func handleKeptCalls(of session: Session) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
-    // If the user's time is spent, the call stays in its buffer. Otherwise, the bus could copy hundreds of
-    // long calls in each iteration.
+    // If the user's time is spent, the call stays in its buffer. Without this check, the bus could copy
+    // hundreds of long calls in each iteration.
     guard hasTime(for: session) else {
       varlink.waitsForTime = true
       return sender.answered.value.append(session)
@@ -73,8 +73,8 @@ extension FrameReader {
     recorder.markReceived(from: session)
   }
 
-  /// Handles the end of the client's input. The client may still wait for replies. If it closes the other
-  /// direction, too, another event follows.
+  /// Handles the end of the client's input. The client can still be waiting for replies. If the client also
+  /// closes the other direction, another event follows.
   ///
   /// - Returns: false if the connection must be closed.
   func halfClose(_ session: Session) -> Bool {

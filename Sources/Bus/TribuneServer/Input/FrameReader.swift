@@ -14,7 +14,8 @@ final class FrameReader {
   private static let receiveSpace = 16_384
 
   /// The most reads in one `hear`. A socket holds fewer bytes than so many reads can take. The reads
-  /// therefore take all earlier input, even if the peer continues to send.
+  /// therefore take everything that the socket held when `hear` was called, even if the peer continues to
+  /// send.
   private static let readsUntilEmpty = 64
 
   private static let afterLast = WireError(
@@ -35,7 +36,8 @@ final class FrameReader {
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
   /// Each iteration first reads from the connections in `waiting`, then handles the rest of the frames in
-  /// `unfinished`. Otherwise, a connection with many expensive frames would always be first.
+  /// `unfinished`. If `unfinished` came first, a connection with many expensive frames would use up its
+  /// user's time in each iteration, before the user's other connections in `waiting` are read.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -59,7 +61,8 @@ final class FrameReader {
   /// Reads until the socket is empty or the user's time is spent.
   ///
   /// - Parameter evenIfPaused: true to read also from a poster that waits for slow observers.
-  /// - Returns: true if all earlier input was read, or the session has ended.
+  /// - Returns: true if the bus has read everything that the socket held when `hear` was called, or if the
+  ///   session has ended, or takes no Varlink calls now.
   func hear(_ session: Session, evenIfPaused: Bool = false) -> Bool {
     guard evenIfPaused || !session.pacing.isPaused else { return false }
     for _ in 0..<Self.readsUntilEmpty where session.isServed {
@@ -72,7 +75,8 @@ final class FrameReader {
 
   /// Reads once, or defers the read if the user's time is spent.
   ///
-  /// - Returns: false if the socket was empty, or cannot be read now.
+  /// - Returns: false if there was nothing to read: the socket was empty, reading failed, or the Varlink
+  ///   session takes no calls now. True also if the read was deferred.
   @discardableResult
   func read(_ session: Session) -> Bool {
     guard session.input.deferred == nil else { return true }
@@ -232,7 +236,7 @@ final class FrameReader {
     waiting.value = []
     unfinished.value = []
     for session in toRead {
-      // If the user's previous session must wait again, the user's time is spent. This session waits, too.
+      // If the user's previous session must wait again, the user's time is spent, so this session waits, too.
       if waiting.value.last?.user === session.user {
         waiting.value.append(session)
       } else {
@@ -284,7 +288,8 @@ final class FrameReader {
     return hasEnded
   }
 
-  /// Ends partly sent lists, because another daemon cannot continue them.
+  /// Before a hand-over, refuses the rest of partly sent lists with `cancelled`, because the next daemon
+  /// cannot continue them.
   func endLists() {
     for session in sessions.all {
       guard let list = session.listing, list.hasBegun else { continue }

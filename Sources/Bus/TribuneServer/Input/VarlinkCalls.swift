@@ -49,7 +49,7 @@ final class VarlinkCalls {
     replier.enqueue(Okay(), for: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// Handles the frames of one call. If the bus refuses one of them, cancels the earlier ones.
+  /// Handles one call's frames. If the bus refuses one of several registrations, cancels those before it.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {

@@ -27,7 +27,8 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
 
   private static let socket = Array("/run/systemd/journal/socket".utf8)
 
-  /// Blocks while journald does not run or read. On another failure, writes the message to standard error.
+  /// Blocks while journald does not run, or does not read its socket. After any other failure, writes the
+  /// message to standard error.
   package func send() {
     guard !attempt() else { return }
     let late = JournalEntry(.warning, "journald did not run; the entries that waited for it follow")
@@ -46,7 +47,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
       }
       return unsafe sd_journal_sendv(parts, CInt(parts.count))
     }
-    // systemd leaves the file of a stopped socket, so the kernel refuses the connection.
+    // When systemd stops journald's socket, the file stays. The kernel then refuses connections there.
     if Errno(rawValue: -result) == .connectionRefused { return false }
     if result < 0, let message = fields.first?.dropFirst("MESSAGE=".count) {
       StandardError.writeLine("tribuned: \(message)")

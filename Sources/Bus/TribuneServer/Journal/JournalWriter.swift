@@ -10,13 +10,14 @@ import TribuneWire
 /// The bus must not block.
 ///
 /// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the
-/// first count at once. It reports a further count only when the queue is empty, or after as many entries as
-/// fill the queue. A slow journal must not get reports instead of entries.
+/// first count at once. After a report, it reports again only when no entry waits, or after it has written
+/// `entriesMax` further entries. A slow journal must not get reports instead of entries.
 ///
-/// Unprivileged users share half of the queue. Of this half, a user may fill at most as much as it leaves
-/// free, because it must not displace entries of the bus, of root or of other users.
+/// Unprivileged users share half of the queue. An entry of a user is dropped if the user's own use would
+/// exceed what all these users leave free of this half. A user must not displace entries of the bus, of root
+/// or of other users.
 ///
-/// Two threads share the queue under a lock. The writer does not hold it during a write.
+/// Two threads share the queue under a lock. The writer does not hold the lock during a write.
 nonisolated package final class JournalWriter: Sendable {
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The last verdicts of a bus that does not write to the journal.
 ///
-/// Queries of root and of the bus's own user have a separate room. When a room is full, the user with the
-/// most verdicts in it loses its oldest one.
+/// Verdicts on queries of root and of the bus's own user have a separate room. When a room is full, the user
+/// with the most verdicts in this room loses the oldest of them.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20
@@ -18,8 +18,8 @@ nonisolated struct RecentVerdicts {
     /// Microseconds since 1970.
     let time: UInt64
 
-    /// The verdict, with the fields that journald would add. The wire limits the length of a field, so a long
-    /// list of outcomes is cut.
+    /// The fields of the verdict's journal entry, with `_PID` and `_UID`, which journald would add. The wire
+    /// limits the length of a field, so a long list of outcomes is cut.
     func entry(at now: UInt64) -> PastVerdict {
       var listedMax = VerdictEntry.outcomesMax
       var fields = verdict.journalEntry(listing: listedMax).fields

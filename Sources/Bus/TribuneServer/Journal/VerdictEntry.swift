@@ -9,7 +9,7 @@ nonisolated package struct VerdictEntry: Sendable {
   /// The message ids in systemd/tribune.catalog.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
-  /// The message id of an entry that counts missing verdicts.
+  /// The message id of an entry that counts missing verdicts or entries.
   package static let omittedMessageID = "baa7334ff1734bbc8d8f82147d4ab446"
 
   package static let outcomesMax = 64
@@ -74,8 +74,8 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// In lines of a `LineBudget`: one, and one more for each 4 KiB of the journal entry. The entry has each
-  /// text in up to six fields.
+  /// The weight of a verdict in a `LineBudget`: one line, and one more for each 4 KiB of its journal entry.
+  /// The entry has each text in up to six fields.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))

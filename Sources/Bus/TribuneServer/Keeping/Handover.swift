@@ -9,7 +9,7 @@ import TribuneWire
 ///
 /// The log has the core's state. A hand-over adds each connection's unhandled input and queued output.
 /// Because of their size, input and output are in a separate file, which is also a log. Both logs end with a
-/// `handoverEnd` entry of the same time.
+/// `handoverEnd` entry of the same time, by which the next daemon knows that the two belong together.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference

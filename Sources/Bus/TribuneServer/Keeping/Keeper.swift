@@ -105,8 +105,8 @@ package final class Keeper {
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
-    // The order matters: the keeper must notice an ended lease before a departure, and a departure before an
-    // arrival.
+    // The order matters: a new bus must neither get descriptors whose lease has ended, nor be refused because
+    // of a bus that has departed.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
       receive(from: BusID(epoll.event(at: index).token))
@@ -195,7 +195,7 @@ package final class Keeper {
     } catch {
       guard error.isOutOfResources else { throw error }
       log.warning("not accepting connections for \(Self.acceptPauseMilliseconds) ms: \(error)")
-      // While a connection waits, the listener is readable. It would wake this process constantly.
+      // While a connection waits, the listener is readable, and would wake this process constantly.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
       return nil
@@ -381,7 +381,8 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died, too. If the keeper noticed that later, it would wait for a bus that never comes.
+    // The bus may have died, too. If the keeper noticed the death only after it forgot the lease, it would
+    // wait for a bus that never comes.
     if let owner = state.owner { receive(from: owner) }
     guard watchedLease == lease else { return }
     forgetLease()

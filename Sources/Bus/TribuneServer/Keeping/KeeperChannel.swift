@@ -33,8 +33,8 @@ package final class KeeperChannel {
 
   package var rawValue: CInt { socket.rawValue }
 
-  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as this process's user
-  ///   or as root, because the kernel reports root for a socket that systemd made.
+  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as this process's user.
+  ///   Root is accepted, too: if systemd made the listening socket, the kernel reports root as the peer.
   package init(_ socket: consuming FileDescriptor) throws(Failure) {
     self.socket = socket
     let uid: UInt32
@@ -78,7 +78,8 @@ package final class KeeperChannel {
     }
   }
 
-  /// Does not block. At this process's limit on descriptors, it gets only the first ones of the message.
+  /// Does not block. If this process reaches its limit on descriptors, the kernel passes only the first
+  /// descriptors of the message, and the message then counts as valid.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)

@@ -22,8 +22,8 @@ extension KeeperLink {
   /// Receives the previous daemon's descriptors from the keeper. If there is no keeper, the bus looks for one
   /// later.
   ///
-  /// - Throws: an error if the keeper serves another bus or does not answer. Otherwise, this bus would start
-  ///   without the connections that the keeper has.
+  /// - Throws: an error if the keeper serves another bus or does not answer. If this bus started
+  ///   nevertheless, it would lack the connections that the keeper has.
   func resume(into passed: PassedAtStart) throws(Failure) {
     guard !hasEnded else { return }
     let channel: KeeperChannel
@@ -147,8 +147,8 @@ extension KeeperLink {
     return false
   }
 
-  /// Makes the keeper forget connections that it has not acknowledged, because it may have taken them
-  /// nevertheless. Does not wait for an answer.
+  /// Makes the keeper forget connections that it has not acknowledged: it may have taken them before it could
+  /// acknowledge them. Does not wait for an answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

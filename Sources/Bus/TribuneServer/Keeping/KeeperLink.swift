@@ -9,7 +9,8 @@ import TribuneWire
 /// While the bus serves clients, it never waits for its keeper. At the end of an iteration, it sends
 /// descriptors, until `windowMax` messages are unacknowledged. If the keeper does not acknowledge in time,
 /// the bus leaves it, looks for another keeper, and sends all descriptors to that keeper.
-// Explicit: a module that inlines the initializer does not see this module's default isolation (Swift 6.2).
+// `@MainActor` is explicit, because a module that inlines the initializer does not see this module's default
+// isolation (Swift 6.2).
 @MainActor
 final class KeeperLink {
   /// An arrow names the states that may follow.
@@ -210,7 +211,7 @@ final class KeeperLink {
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // An acknowledgement causes another try. If none is expected, a timer must cause it.
+      // An acknowledgement causes another try. If none is expected, a timer must cause the try.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
@@ -354,7 +355,7 @@ final class KeeperLink {
       try watch(channel)
       state = .attaching(channel)
       refillBegan = now
-      // The log is first, because the other descriptors are useless without it.
+      // Sorting puts the log first, because the other descriptors are useless without it.
       waiting = entries.keys.sorted()
       waitingHead = 0
       guard send(.attach(.begin), as: .attach, over: channel) else { throw .ended }
@@ -382,8 +383,8 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // The keeper gets its end only if the service manager gets the other end. Otherwise, the other end
-        // would close with this process, and the keeper would close everything.
+        // The keeper gets its end only if the service manager gets the other end. If only the keeper had an
+        // end, the other end would close with this process, and the keeper would then close everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {

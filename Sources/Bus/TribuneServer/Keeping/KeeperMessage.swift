@@ -23,7 +23,7 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   case end(count: Int)
-  /// From a keeper that must end. Unless the bus still needs this keeper, it sends `finished`, and leaves.
+  /// From a keeper that must end. The bus sends `finished` and leaves, unless it still needs this keeper.
   case leaving
   /// From the bus: the keeper must not pass the descriptors to another bus.
   case finished

@@ -52,7 +52,8 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, _), (.vacant, _):
       phase = .owned(by: bus)
       hasLease = false
-      // This bus has all its descriptors itself, and can find another keeper. A keeper that must end exits.
+      // This bus has all its descriptors itself, and can find another keeper. If this keeper must end, it
+      // exits.
       return endsBy == nil ? .serveAnew(bus) : .exit
     }
   }
@@ -79,7 +80,8 @@ nonisolated package struct KeeperState: Equatable {
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// Must be called if `bus` has ended, or has left this keeper: other buses must not get its descriptors.
+  /// Must be called if `bus` has finally ended, or has left this keeper: other buses must not get the
+  /// descriptors.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
   /// Ends the keeper. While a bus is attached or awaited, the keeper stays, but at most `endingNanoseconds`.

@@ -41,7 +41,7 @@ package protocol EventLoopTarget: AnyObject {
   /// Called after the wait for events, before `handleEvent`.
   func beginIteration()
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
-  /// True if other work remains, so the loop must not wait for events.
+  /// True if work remains that no event announces. The loop must then not wait for events.
   var hasWork: Bool { get }
   var wantsIdle: Bool { get }
   /// Called before `endIteration`, if no event was ready and `wantsIdle` is true.
@@ -53,8 +53,8 @@ package protocol EventLoopTarget: AnyObject {
 /// The main thread's event loop: one wait for sockets, the target's alarm and the Dispatch main queue.
 ///
 /// libdispatch signals work in its main queue through an eventfd. The loop then calls libdispatch to do the
-/// work, as CFRunLoop does. Signals, timers and main-actor tasks therefore run in this loop, and a message
-/// costs one `epoll_wait` and no thread switch.
+/// work, as CFRunLoop does. Handlers of signals and timers, and main-actor tasks, therefore run in this loop.
+/// A client's message costs at most one `epoll_wait`, and no thread switch.
 package final class EventLoop {
   private static let eventsPerWait = 8192
 
@@ -102,8 +102,8 @@ package final class EventLoop {
     return target.endIteration()
   }
 
-  /// Reads the handle, an eventfd, before it drains the queue. An unread eventfd would wake the loop forever.
-  /// If it were read after draining, the signal for new work could be lost.
+  /// Reads the handle, which is an eventfd, and then drains the queue. An unread eventfd would wake the loop
+  /// forever. If the eventfd were read after the draining, the signal for new work could be lost.
   private func drainMainQueue() {
     Wakeup.clear(mainQueueHandle)
     _dispatch_main_queue_callback_4CF(nil)

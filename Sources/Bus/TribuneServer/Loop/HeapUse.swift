@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides when to return free heap memory to the kernel: if use falls below half of its peak. Each return
-/// resets the peak. Memory must then be filled again before the next return, and filling costs more.
+/// Decides when to return free heap memory to the kernel: if use falls below half of its peak, and by at
+/// least `leastFall`. Each return resets the peak. Before the next return, the bus must therefore fill memory
+/// again, and filling takes longer than returning.
 nonisolated struct HeapUse {
-  /// In bytes. Allocating as much again costs a few milliseconds.
+  /// In bytes. Filling this much memory again takes a few milliseconds.
   static let leastFall = 32 << 20
 
   private var peak = 0

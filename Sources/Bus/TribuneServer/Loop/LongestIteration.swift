@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// The duration of the longest recent iteration of the event loop, without its wait.
+/// The duration of the longest recent iteration of the event loop, without the wait for events.
 nonisolated struct LongestIteration {
   private static let periodNanoseconds: UInt64 = 60_000_000_000
 

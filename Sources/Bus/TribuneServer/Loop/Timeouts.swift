@@ -5,7 +5,7 @@ import TribuneCore
 /// All timeouts of the server, earliest first.
 ///
 /// An obsolete timeout stays until it is due, or until `drop` finds it at the front. The code that handles a
-/// due timeout must therefore check that it is still valid.
+/// due timeout must therefore check that the timeout is still valid.
 nonisolated struct Timeouts {
   enum Kind: CaseIterable {
     case hello

@@ -35,7 +35,7 @@ final class Lister {
   }
 
   var changeCount: UInt64 {
-    // The first two terms are arrived plus departed connections, a sum that only grows.
+    // The first two terms are the number of arrived plus departed connections. This sum only grows.
     2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
       &+ context.statistics.value.lost &+ bus.value.changeCount
   }
@@ -167,9 +167,9 @@ final class Lister {
   }
 
   /// - Parameter hasTime: checked after each part.
-  /// - Returns: true if the list is complete.
+  /// - Returns: false if time is over before the list is complete.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can contain over a thousand requests, so the client may be gone before its last request.
+    // One read can contain over a thousand requests. The bus may have dismissed the client before the last.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -200,7 +200,7 @@ final class Lister {
   private static func byName(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.key < $1.key } }
 
   private func add(_ id: ConnectionID, to users: inout UserTraffic, _ visible: VisibleUsers) {
-    // A connection that left after the list began still counts. Otherwise, its user's counters would fall.
+    // A connection that left after the list began still counts, because its user's counters must not fall.
     let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
     guard let peer = peer(of: id) ?? gone?.peer, visible.contains(peer.uid),
       let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic() ?? gone?.traffic
@@ -241,7 +241,8 @@ final class Lister {
     return entry
   }
 
-  /// True if a restart keeps the connection. A planned restart keeps even one without registrations.
+  /// True if a restart with a keeper keeps the connection. Before the bus gives the connection to the keeper
+  /// (`isKept`), only a planned restart keeps the connection.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)

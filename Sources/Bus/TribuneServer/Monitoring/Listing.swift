@@ -10,7 +10,7 @@ final class Listing {
   let header: FrameHeader
   /// Nil until the list begins.
   var parts: AnyIterator<[Entry]>?
-  /// Sorts all entries before the first is sent; nil if the bus sends each part at once.
+  /// Sorts or replaces all entries before the first is sent; nil if the bus sends each part at once.
   var arrange: (([Entry]) -> [Entry])?
   var entries: [Entry] = []
 

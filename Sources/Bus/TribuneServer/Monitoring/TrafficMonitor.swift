@@ -8,7 +8,7 @@ import TribuneWire
 ///
 /// Monitors see a cause before its effects: a client's frame before the bus handles it, a post once its
 /// receivers are known, and a frame to a client when the bus queues it. `traffic` frames and the losses of
-/// monitors are not shown, because showing one would cause another one.
+/// monitors are not shown, because each one shown could cause the next, without end.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
@@ -23,7 +23,7 @@ final class TrafficMonitor {
   private struct TakenFrame {
     let connection: ConnectionSlot
     let name: ByteSlice?
-    /// True for a `monitor` frame. The bus's answer to it is not shown to the monitor that sent it.
+    /// True for a `monitor` frame. The monitor that sent it sees neither this frame nor the bus's answer.
     let isMonitor: Bool
   }
 
@@ -163,7 +163,7 @@ extension ByteSlice {
 }
 
 extension FrameView {
-  /// Also true if the frame is too short to contain a posting style.
+  /// True for a post in another style than *now*, and for a post that is too short to contain a style.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
     return rawPostingStyle != PostingStyle.now.rawValue

@@ -33,7 +33,7 @@ nonisolated struct UserTraffic {
     all[key] = (sum, connections)
   }
 
-  /// The busiest first, then all others together.
+  /// The busiest first. If all users are visible, the sum of all others comes last.
   var entries: [UserEntry] {
     let countMax = Busiest<TrafficKey, TrafficCounts>.countMax
     let ranked = all.map { $0 }.inShares { ($0.key.uid, $0.value.traffic.activity) }

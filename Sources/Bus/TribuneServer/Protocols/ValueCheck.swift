@@ -6,7 +6,7 @@ package import TribuneWire
 
 /// Checks userInfo against a method's parameters, and a delegate's value against the method's result.
 nonisolated package struct ValueCheck {
-  /// The deepest nesting of a value. A recursive type has no other limit.
+  /// The deepest nesting of a value. A recursive type itself sets no limit.
   package static let depthMax = 128
 
   private let types: [String: ValueType]

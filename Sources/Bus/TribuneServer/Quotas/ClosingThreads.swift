@@ -6,12 +6,13 @@ import TribuneSystem
 
 /// Closes descriptors that clients have passed, on separate threads.
 ///
-/// Closing may block: on a file system in user space, a lingering socket, or a huge memory file. The number
-/// of threads is limited in all and for each user, because one user must not delay others. If a user has many
-/// unclosed descriptors, the bus refuses more.
+/// Closing can block: on a file system in user space, a lingering socket, or a huge memory file. The number
+/// of threads is limited, in total and for each user, because one user must not occupy all threads. If a user
+/// has many unclosed descriptors, the bus refuses further ones of this user.
 ///
 /// If close(2) waits for a socket's peer, a signal ends the wait, and the kernel still closes the descriptor.
-/// A wait for a file system ignores signals. A process ends only when all its descriptors are closed.
+/// A wait for a file system ignores signals. It delays even the end of this process, because a process ends
+/// only when all its descriptors are closed.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   private static let threadsPerUserMax = 4

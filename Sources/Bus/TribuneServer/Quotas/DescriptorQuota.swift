@@ -4,7 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Limits the descriptors from clients: in partial frames, in posts that receivers need, and being closed.
+/// Limits the descriptors from clients: those of partial frames, those of posts that receivers still need,
+/// and those that threads still close.
 final class DescriptorQuota {
   private static let waitingMax = 16
   private static let closingMax = 512

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// The memory file of a post, while receivers need it. `FileFrames` reuses the instance for further files.
 ///
-/// The fields are atomic only to satisfy the compiler, which assumes that any thread may release the last
-/// reference. Relaxed atomics cost as much as plain integers.
+/// The fields are atomic only to satisfy the compiler, which assumes that any thread could release the last
+/// reference to the instance. Relaxed atomics cost as much as plain integers.
 nonisolated final class InFlightFile: AttachedFile {
   private static let none: Int32 = -1
 

@@ -46,8 +46,9 @@ final class UnreadFiles {
 
   // MARK: Sending
 
-  /// Reserves half of a user's share for clients without unread files: slow clients must not use it up. Also
-  /// limits the length of a client's unread files: they are in no queue, but use their posters' memory.
+  /// Reserves half of a user's share for clients without unread files: slow clients must not use up the
+  /// share. Also limits the total length of a client's unread files. They are in no queue, but use the
+  /// posters' share of memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles
@@ -116,7 +117,7 @@ final class UnreadFiles {
 
   // MARK: Restarting
 
-  /// Charges the files that an earlier daemon has sent. Their length is unknown.
+  /// Charges the files that an earlier daemon has sent. Their lengths are unknown, and not counted.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.clearUnreadFiles(of: session) }
@@ -129,8 +130,9 @@ final class UnreadFiles {
     end(socket, of: account, count: count)
   }
 
-  /// The number of files to charge: as many as the socket can hold, but at most the rest of the user's share,
-  /// because more would burden others. If the number is too low, the kernel's limit leaves slack.
+  /// The number of files to charge: as many as can be in the socket, but at most the rest of the user's
+  /// share. A higher charge would leave less for other users. If the number is too low, the bus still stays
+  /// below the kernel's limit, because all users together may have only half of that limit.
   ///
   /// - Parameter length: the socket's kernel memory in bytes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {

@@ -7,8 +7,9 @@ import TribuneWire
 final class User {
   let account: UserAccount
 
-  /// The bus drops notifications of the user's slow observers if the unread bytes exceed the share and this
-  /// limit. Each drop sets the limit above the remaining bytes, so the next drop comes later.
+  /// The bus drops notifications of the user's slow observers if the user's unread bytes exceed both the
+  /// user's share and this limit. Each drop sets the limit above the remaining bytes, so that the bus does
+  /// not examine all observers again for each further frame.
   var relievedAbove = 0
 
   let pauses = Cell(PauseBudget())
@@ -16,11 +17,11 @@ final class User {
   /// The last loop iteration in which the bus handled frames of the user, and the time spent on these frames.
   let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
-  /// The last loop iteration in which the user got a turn after the time of the iteration was over. `next` is
-  /// the first iteration that can have another such turn.
+  /// The last loop iteration in which the user got a turn after the iteration's time was over (`TimeShares`).
+  /// `next` is the first iteration in which the user can get another such turn.
   let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// The number of a compaction, and the bytes that the bus has logged for the user since this compaction.
+  /// The number of a compaction of the log, and the bytes logged for the user since then (`LogTurnover`).
   let logged = Cell((compaction: UInt64(0), byteCount: 0))
   let waitsForCompaction = Cell(false)
 
@@ -40,7 +41,7 @@ final class UserTable {
 
   subscript(uid: UInt32) -> User {
     let account = accounts.account(of: uid)
-    // The core replaces the empty account of a user that returns.
+    // If the core has forgotten an empty account, and the user returns, the user has a new account.
     if let user = users[uid], user.account === account { return user }
     if users.count >= tidyCount {
       users = users.filter { !$0.value.account.isEmpty }
@@ -52,8 +53,8 @@ final class UserTable {
   }
 }
 
-/// The time for which a user's observers may pause other users' posters: at most a tenth of the time, and at
-/// most one second at once.
+/// The time for which a user's observers may still pause other users' posters. A tenth of the elapsed time is
+/// added, up to one second in all.
 struct PauseBudget {
   private static let most: Int64 = 1_000_000_000
   /// In nanoseconds. Negative after a pause that was longer than the rest of the budget.

@@ -65,7 +65,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// Returns the frame with its userInfo as payload. All receivers share one copy.
+  /// Returns the frame with its userInfo as payload. All receivers in a loop iteration share one copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {

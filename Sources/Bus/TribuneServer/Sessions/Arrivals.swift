@@ -43,7 +43,7 @@ final class Arrivals {
     waiting.value.append(Arrival(socket, credentials, user, isVarlink: isVarlink))
   }
 
-  /// - Throws: `admit`'s error; later connections continue to wait.
+  /// - Throws: `admit`'s error. The connections behind the failed one continue to wait.
   func admit(
     _ admit: (consuming FileDescriptor, PeerCredentials, User, _ isVarlink: Bool) throws(Errno) -> Void
   ) throws(Errno) {

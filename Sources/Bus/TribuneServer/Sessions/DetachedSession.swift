@@ -6,8 +6,8 @@ import TribuneWire
 
 /// A session without a socket: an earlier daemon died, and the client has not reconnected yet.
 ///
-/// The bus keeps its registrations for some seconds. Until the client sends `succeed` on a new connection,
-/// the bus counts the notifications that the client misses.
+/// The bus keeps the client's registrations for some seconds. Until the client sends `succeed` on a new
+/// connection, the bus counts the notifications that the client misses.
 final class DetachedSession {
   let id: ConnectionID
   let slot: ConnectionSlot

@@ -3,10 +3,11 @@
 import TribuneCore
 import TribuneWire
 
-/// Handles due deadlines of the core and timeouts of sessions, when an iteration begins.
+/// Handles due deadlines of the core, and due `Timeouts`, when an iteration begins.
 ///
 /// Input that a client sent before its deadline counts, so the bus first reads from connections with due
-/// deadlines. If a user's time is spent, these deadlines wait for a limited number of rounds.
+/// deadlines. If the client's user has no time left for all input of such a connection, the connection's
+/// deadlines wait for a limited number of rounds.
 final class DueTimeouts {
   /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100

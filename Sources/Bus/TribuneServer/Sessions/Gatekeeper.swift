@@ -76,7 +76,7 @@ final class Gatekeeper {
     let (id, slot) = (sessions.nextID, sessions.nextSlot)
     let (cookie, peer, subject): (UInt64, PeerIdentity, Subject)
     do throws(Errno) {
-      // This error makes the acceptor pause. As with descriptors, a counter slot may become free later.
+      // This error makes the acceptor pause: like a descriptor, a counter slot can become free later.
       guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
       cookie = try UnixSocket.cookie(of: socket)
       (peer, subject) = try identify(socket, credentials)
@@ -97,7 +97,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Opens a descriptor briefly. If this process has none left, closes the spare one for this.
+  /// Opens a descriptor briefly. At this process's limit, gives up the spare descriptor for that time.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
@@ -115,7 +115,7 @@ final class Gatekeeper {
     of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> Groups {
     let named = bus.value.groupsInPolicy
-    // The kernel takes about 30 ns for each group. The bus reads all groups only if the policy names one.
+    // The kernel takes about 30 ns for each group. The bus reads long lists only if the policy names a group.
     let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }
@@ -187,7 +187,7 @@ final class Gatekeeper {
 
   /// Writes the first lines of each second, and counts the rest.
   private func logClosing(of connection: String, _ error: WireError, _ session: Session? = nil) {
-    // The stop of the bus is not the client's fault, so it needs no warning.
+    // The stop of the bus is not the client's fault, so the message is no warning.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: context.now) else {
       if closingLines.omittedCount == 1 {
@@ -236,7 +236,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// - Parameter succeed: called first, in the same transaction.
+  /// - Parameter succeed: called before the session disconnects, in the same transaction.
   func close(_ session: DetachedSession, succeed: () -> Void = {}) {
     sessions.rememberDeparture(of: session, at: context.now)
     interpreter.perform {
@@ -264,7 +264,8 @@ final class Gatekeeper {
   /// - Parameter isCharged: false for a connection that was not admitted.
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
-    // The kernel also closes the descriptors in the socket's unread input. This may take long.
+    // Closing a socket also closes the descriptors in its unread input, which can take long. Threads
+    // therefore close such a socket.
     guard UnixSocket.canHaveUnreadDescriptors(socket) else { return }
     if isCharged {
       quota.closeConnection(socket, of: account)

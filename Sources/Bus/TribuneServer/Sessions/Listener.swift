@@ -4,7 +4,7 @@ package import TribuneSystem
 
 /// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// If the kernel supports it, the socket refuses descriptors from clients that the bus has not admitted yet:
+/// Since Linux 6.16, the socket refuses descriptors from clients that the bus has not admitted yet, because
 /// closing the descriptors of a refused connection can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
@@ -109,7 +109,7 @@ package final class Listener {
     }
   }
 
-  /// True if the path leads to this listener.
+  /// True if the path leads to this listener, or led to no file when listening began.
   var isReached: Bool { place == nil || SocketFile(at: path) == place }
 
   /// False for a listener that systemd has passed.

@@ -14,7 +14,7 @@ struct Output: ~Copyable {
     /// The client, or other clients of its user, must first receive files, or the host lacks memory. The
     /// kernel does not report when this state ends, so a timeout retries. → open, full, closed
     case stalled
-    /// The socket can no longer be written. Earlier input can still be read. Final.
+    /// The socket can no longer be written. Input that the client sent before can still be read. Final.
     case closed
 
     func mayBecome(_ next: Writing) -> Bool { self != .closed && self != next }
@@ -24,7 +24,8 @@ struct Output: ~Copyable {
   enum Flush {
     /// → scheduled, deferred
     case none
-    /// The queue is sent with the next frame, or after a millisecond. → scheduled, none
+    /// The queue is sent when the bus next queues a frame for this client, other than `concluded`, or after a
+    /// millisecond. → scheduled, none
     case deferred
     /// The queue is sent when the iteration ends. → none
     case scheduled
@@ -38,7 +39,7 @@ struct Output: ~Copyable {
     }
   }
 
-  /// Which posts the connection accepts on the fast path.
+  /// Posts of which posters the fast path of plain posts (`Router`) may queue for this connection.
   enum Acceptance {
     case nothing
     case everything
@@ -67,8 +68,8 @@ struct Output: ~Copyable {
   var backlog = Backlog()
   /// How many further notifications the queue may take; 0 or less while the backlog is not empty.
   private(set) var room = Int.max
-  /// The client's last limit on notifications (`room`); nil if the client must send it again. Used only with
-  /// `SessionFlags.limited`.
+  /// The limit in the client's last `room` frame, not the property `room`; nil if the client must send it
+  /// again. Used only with `SessionFlags.limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
   /// True if the bus does not read from the client, because the user exceeds its share of unread bytes.
@@ -77,7 +78,8 @@ struct Output: ~Copyable {
   /// Files sent since the client last read everything. The count is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   var sentByteCount: UInt64 = 0
-  /// Waiting questions continue when the client has read this many bytes, counted as in `sentByteCount`.
+  /// Questions that wait for their turns (`QuestionTurns`) are sent when the client has read this many bytes,
+  /// counted as in `sentByteCount`, or when it has read everything and the queue is empty.
   var awaitedByteCount: UInt64 = 0
   var isReadCheckScheduled = false
   /// True if the session is in `Sender.snapshotsDue`.
@@ -88,11 +90,13 @@ struct Output: ~Copyable {
   /// count here. Control frames count only if the connection is in the log.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// How many notifications were buffered, and were then queued or reported as lost. The log's counter of
-  /// buffered notifications still includes them, because the bus cannot change two counters in one store.
+  /// How many notifications were buffered, and were then queued or reported as lost. The log's `buffered`
+  /// counter still includes them: moving them to `queued` would take two writes to memory, and the bus could
+  /// die between these.
   var bufferedBefore: UInt32 = 0
   var flags: SessionFlags = []
-  /// `endOfQueue` after the last notification of a patient poster was queued; nil if there was none.
+  /// The value of `endOfQueue` after the last notification of a poster that waits without limit (`isPatient`)
+  /// was queued; nil if there was none.
   private var patientEnd: UInt32?
 
   @inline(__always) var accepts: Bool {
@@ -134,8 +138,9 @@ struct Output: ~Copyable {
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
 
-  /// True if this poster waits for slow observers without a time limit. With a backlog, it may not: a paused
-  /// client cannot raise its limit on notifications, so two such posters could wait for each other forever.
+  /// True if this poster waits for slow observers without a time limit. False if notifications for the poster
+  /// itself wait in its backlog. The bus does not read from a paused poster, and so not its `room` frames
+  /// either: two such posters could wait for each other forever.
   var isPatient: Bool { flags.pace == .max && backlog.isEmpty }
 
   /// The number of notifications ever queued, or reported as lost. It wraps around: only differences matter.
@@ -161,10 +166,11 @@ struct Output: ~Copyable {
     updateRoom()
   }
 
-  /// Must be called after changes of the backlog and of `queuedCount`.
+  /// Must be called after each change of the backlog, and of `endOfQueue` without `takeRoom`.
   mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
 
-  /// Moves frames from the backlog into the queue, up to the next snapshot. Returns the moved control frames.
+  /// Moves frames from the backlog into the queue: as many as the client's limit allows, and at most up to
+  /// the next snapshot. Returns the moved control frames.
   mutating func refill() -> [ByteSlice] {
     guard !backlog.isEmpty else { return [] }
     var room = grantedRoom
@@ -198,7 +204,7 @@ struct Output: ~Copyable {
     updateRoom()
   }
 
-  /// Drops the oldest notifications until `target` bytes are left.
+  /// Drops the oldest notifications until at most `target` bytes are left.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool = false) -> UInt64 {
     let waiting = dropsSnapshots ? byteCount - queue.byteCount : unreadByteCount - queue.byteCount
     // While the kernel takes bytes, the queue will be sent soon, so only the backlog loses notifications.

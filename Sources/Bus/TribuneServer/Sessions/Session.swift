@@ -61,7 +61,7 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   private let positionsCell = Cell(LogPositions())
-  /// As of the last `countedTraffic()`.
+  /// The traffic under this daemon, as of the last call of `countedTraffic()`.
   var traffic = TrafficCounts()
   /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()
@@ -160,12 +160,13 @@ final class Session {
   var interest: Readiness {
     var interest: Readiness = []
     if !pacing.isPaused, !isClosing, !speaksVarlink || takesCalls { interest.insert(.readable) }
-    // A stalled socket is not watched for writing, because it stays writable, however many files wait in it.
+    // A stalled socket is not watched for writing: it stays writable however many files wait in it, so epoll
+    // would wake the bus constantly.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
   }
 
-  /// If false, the bus stops reading: a call is in progress, and further calls wait, or the input has ended.
+  /// False during a call, if further input already waits or the input has ended. The bus then stops reading.
   var takesCalls: Bool {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }

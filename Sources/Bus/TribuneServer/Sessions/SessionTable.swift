@@ -90,7 +90,7 @@ final class SessionTable {
     poster.isKnownPoster = true
   }
 
-  /// Clears the poster for all clients, because its slot's next session is another poster.
+  /// Marks the poster as unknown to all clients, because the next session in its slot is another poster.
   private func forgetPoster(_ session: Session) {
     wantingPosters.remove(session.slot)
     guard session.isKnownPoster else { return }

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The state of a session that only Varlink needs. `SessionFlags.inCall` is separate, because the log has it.
+/// The state of a session that only Varlink needs, except `SessionFlags.inCall`, which the log must have.
 final class VarlinkState {
   /// Makes the tickets of this connection hard to guess.
   let secret: UInt64
@@ -10,13 +10,13 @@ final class VarlinkState {
   var scannedCount = 0
   var waitsForTime = false
   /// The reply made from the first frame of the queue. Once a part of the reply is sent, the queue counts one
-  /// byte of that frame as sent: it never drops partly sent frames.
+  /// byte of that frame as sent, because the queue never drops partly sent frames.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false
   var endsConnection = false
   var isHalfClosed = false
-  /// The bus's refusal of an answer with this connection's ticket.
+  /// The bus's refusal of an answer that another connection has given with this connection's ticket.
   var refusal: WireError?
 
   init(secret: UInt64) { self.secret = secret }

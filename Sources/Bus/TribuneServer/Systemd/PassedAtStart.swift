@@ -4,7 +4,7 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, log and lease
+/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, the log and the lease
 /// (sd_listen_fds(3), `ManagerStore`). The keeper passes the previous daemon's descriptors (`KeptItem`).
 ///
 /// Owns the descriptors until another part takes them.
@@ -28,7 +28,7 @@ nonisolated package final class PassedAtStart {
   /// The key is the cookie of the socket.
   private var connections: [UInt64: CInt] = [:]
   private var files: [UInt64: CInt] = [:]
-  /// The previous daemon's listeners. As in `files`, the key is the inode of the file.
+  /// The previous daemon's listeners. The key is the inode of the socket's file.
   private var listeners: [UInt64: CInt] = [:]
   package private(set) var storedNames: Set<String> = []
 
@@ -122,7 +122,7 @@ nonisolated package final class PassedAtStart {
 
   // MARK: Contents
 
-  /// In ascending order: the oldest connection is first.
+  /// In ascending order.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
   /// Closes everything but the listening sockets from the service manager.

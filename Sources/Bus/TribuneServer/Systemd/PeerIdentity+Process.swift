@@ -10,7 +10,8 @@ nonisolated extension PeerIdentity {
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
-    // If the process still lives, its pid was not reused, so the name and units belong to it.
+    // If the process still lives, its pid was not reused, so the name and units belong to it. Without a
+    // pidfd, the bus cannot check this, and uses both nevertheless (`PeerProcess.hasEnded`).
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,

@@ -10,11 +10,11 @@ extension Lost {
 }
 
 /// Before a poster's first notification, the bus sends the receiver a `poster` frame with a slot. The
-/// receiver remembers the last poster of each slot, which bounds the memory of both sides. A poster can have
-/// two slots. The receiver forgets a poster when other posters have taken both.
+/// receiver remembers the last poster of each slot, so the number of slots bounds the memory of both sides. A
+/// poster can have its own slot and the shared ones. The receiver forgets a poster that has lost all slots.
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
-  /// Posters whose notifications wait in a backlog share this slot. Connections never have this slot.
+  /// Posters whose notifications wait in a backlog share this slot. Every connection's own slot is lower.
   package static let waitingSlot: UInt32 = (1 << 20) - 1
 }

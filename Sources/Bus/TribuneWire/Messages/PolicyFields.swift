@@ -2,6 +2,7 @@
 
 /// A policy in the payload of a `list` frame, with ids instead of the names of users and groups.
 package struct PolicyFields: Equatable, Sendable {
+  /// nil if the bus has no policy.
   package var lines: [AccessLine]?
 
   package init(_ lines: [AccessLine]?) { self.lines = lines }

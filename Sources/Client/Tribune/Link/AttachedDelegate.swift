@@ -6,7 +6,8 @@ import TribuneWire
 /// The client's side of a delegate's attachment, with the deliveries that wait for the delegate.
 ///
 /// The delegate receives one notification at a time. A notification waits until all earlier questions have
-/// reached the delegate. Questions do not wait for notifications. Waiting calls resume only after unlocking.
+/// reached the delegate. Questions do not wait for notifications. This class resumes waiting calls only after
+/// it has unlocked `state`.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -57,7 +58,8 @@ final class AttachedDelegate: Sendable {
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// Called if the policy ends the attachment, or the bus refuses to renew it. If nil, the connection ends.
+  /// Called if the policy ends the attachment, or the bus refuses to renew it. If `onRefusal` is nil, the
+  /// connection ends in these cases.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 

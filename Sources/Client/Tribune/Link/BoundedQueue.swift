@@ -13,7 +13,7 @@ protocol LossReporting: Sendable {
 /// A queue of a delegate's notifications, with a limit of elements and a limit of payload bytes.
 ///
 /// A full queue drops its oldest elements, never the newest. Then `popFirst()` first returns a `lost` with
-/// the number of dropped notifications, and after it an `interrupted` if the queue dropped one.
+/// the number of dropped notifications, and then an `interrupted` if the queue dropped an `interrupted`.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

@@ -173,7 +173,7 @@ struct UnreadQueue<Element: LossReporting> {
 
   var count: Int { elements.count }
 
-  /// Merges consecutive losses. Otherwise, many loss reports of the bus could fill the memory.
+  /// Merges consecutive losses. Without this, many loss reports of the bus could fill the memory.
   mutating func append(_ element: Element) {
     if let count = element.lostCount, let last = elements.last?.lostCount {
       elements.last = .lost(last.saturatingAdding(count))

@@ -14,8 +14,8 @@ protocol FlowControlled: AnyObject, Sendable {
 /// over this socket. All notifications up to the limit fit into every stream.
 ///
 /// While the program reads every stream, the flow never stops. The link's thread raises the limit when every
-/// stream has room for `step` notifications. If streams lack this room, each of their readers later makes
-/// room and tries to raise the limit (`makesRoom`). The last of these readers succeeds.
+/// stream has room for `step` notifications. If some streams lack this room, their readers make room, and
+/// each of them then tries to raise the limit (`makesRoom`). The last of these readers succeeds.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
@@ -76,14 +76,14 @@ struct FlowControl {
 }
 
 extension LinkState {
-  /// The link's thread calls this after each batch of frames.
+  /// The link's thread calls this each time before it looks for new frames.
   mutating func receive(upTo received: UInt64) -> Outbox.Duty {
     flow.receive(received)
     guard case .open = phase, let limit = flow.raiseBySteps() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Called when a reader has made room in a stream (`makesRoom`), and when a stream ends.
+  /// The link calls this when a reader has made room in a stream (`makesRoom`), and when a stream ends.
   mutating func raiseRoom() -> Outbox.Duty {
     guard case .open = phase, let limit = flow.raise() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)

@@ -291,7 +291,7 @@ extension UserInfo {
   }
 }
 
-/// The posters that the bus has introduced. The bus assigns slots, and each slot has one poster at a time.
+/// The posters whose facts the bus has sent. The bus assigns slots, and each slot has one poster at a time.
 struct KnownPosters {
   /// A limit that exceeds the number of slots of any bus.
   static let slotsMax: UInt32 = 1 << 20

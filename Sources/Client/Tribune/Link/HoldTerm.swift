@@ -13,7 +13,7 @@ final class HoldTerm: Sendable {
 
   /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The epoch (`LinkState.epoch`) in which the hold was the connection's last frame; nil for other holds.
+  /// The epoch (`LinkState.epoch`) in which the hold's frame was the last (`isLast`); nil for other holds.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   /// The number of actions under way for which the hold came too late.
@@ -57,7 +57,7 @@ final class HoldTerm: Sendable {
   }
 
   /// Waits for the end of the actions for which the hold came too late. Returns false if the hold ended
-  /// first, or if the task was cancelled.
+  /// before these actions, or if the task was cancelled.
   func settled() async -> Bool {
     await wait(in: \.settling) { [self] state in
       if state.hasExpired != nil { false } else { late.load(ordering: .relaxed) == 0 ? true : nil }

@@ -52,7 +52,7 @@ extension LinkState {
   }
 
   /// Receives a question. The caller must release the returned delegate after unlocking, because the
-  /// delegate's deinitializer may use the link.
+  /// delegate's deinitializer can use the link.
   mutating func receive(
     _ question: Question, attachment serial: Serial
   ) -> (action: Action, delegate: (any Delegate)?) {
@@ -92,7 +92,7 @@ extension LinkState {
   ) throws(TribuneError) -> Outbox.Duty {
     try requireOpen()
     let key = QuestionKey(question)
-    // After an interruption, another bus may use the same ids for other queries.
+    // After an interruption, a new bus can use the same ids for other queries.
     guard question.epoch == epoch, let open = questions[key], !open.isAnswered else {
       throw TribuneError(.notFound, "query \(question.query) does not wait for this answer")
     }
@@ -108,7 +108,7 @@ extension LinkState {
 
   private mutating func dropAttachment(_ serial: Serial) -> Outbox.Duty {
     removeRegistration(serial)
-    // The bus reports the ends of queries only to attached delegates.
+    // The bus reports ends of queries only to attached delegates, so the link forgets these questions.
     _ = takeQuestions(of: serial)
     return appendCancel(serial)
   }

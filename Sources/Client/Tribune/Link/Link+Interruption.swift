@@ -4,7 +4,8 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The link's thread calls these methods when it loses a connection, and when the next one begins.
+/// The link's thread calls these methods when it loses a connection, when the next connection begins, and
+/// when the bus reports a loss.
 extension Link {
   /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
   func finishOldConnection() -> Bool {

@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// For the bus, equal observations of a connection are one observation. The link delivers each notification
-  /// to all their streams. An observation with retained notifications has exactly one stream.
+  /// The link registers equal observations as one observation at the bus, and delivers each notification to
+  /// the streams of all of them. An observation with retained notifications has exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -57,7 +57,7 @@ extension LinkState {
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
     /// The stream that wants retained notifications; nil without such a stream. The bus sends retained
-    /// notifications with the serial of the observation.
+    /// notifications with the observation's serial, so each such stream has an observation of its own.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -150,7 +150,7 @@ extension LinkState {
     var streams: [DeliveryStream<Delivery>] = []
     /// A stream is never in both arrays: either all its observations are awaited, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// True if a matching awaited observation is being taken back. The bus may still need an acknowledgement.
+    /// True if a matching awaited observation is being taken back. The bus can still need an acknowledgement.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -168,8 +168,9 @@ extension LinkState {
     return found
   }
 
-  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of
-  /// the same stream also matches. That observation delivers the notification, as a retained or a new one.
+  /// Finds the stream for a retained notification. `isElsewhere` is true if a live observation of the stream
+  /// with a lower serial also matches. That observation delivers the notification, as a retained or a new
+  /// one.
   func snapshotStream(
     _ serial: Serial, name: String, object: String
   ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {

@@ -63,8 +63,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// Handles the end of a registration by the bus. If the bus's policy ended the registration, the connection
-  /// ends, because the program must notice this loss. `endAlone` makes an exception.
+  /// Handles the end of a registration by the bus. If the policy ended the registration, the connection ends,
+  /// because the program must notice. Only an attachment with `onRefusal` ends alone (`endAlone`).
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why):

@@ -14,8 +14,8 @@ extension Link {
   }
 
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // Make the file only when the outbox has capacity. Otherwise, the files of waiting posts would take
-    // memory that the outbox does not count.
+    // Make the file only when the outbox has capacity. Files of waiting posts would take memory that the
+    // outbox does not count.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }
@@ -49,7 +49,7 @@ extension Link {
     _ request: (Reply<Value>, Serial) -> LinkState.Request
   ) async throws(TribuneError) -> Value {
     var (post, message) = (fields, message)
-    // After a reconnect, the link sends a bound post again, and the next bus may not accept files.
+    // A bound post takes no file, because the link resends the post to the next bus, which can refuse files.
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
     return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
   }

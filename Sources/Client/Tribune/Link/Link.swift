@@ -4,11 +4,12 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The part of a `Connection` that sends and receives frames. A link has one socket after the other.
+/// The part of a `Connection` that sends and receives frames. A link has one socket at a time, and another
+/// one after each interruption.
 ///
-/// Callers append frames to the outbox. If the outbox is idle, the caller writes its frame at once. A query
-/// is thus in the socket's buffer before its caller suspends. The link's thread reads from the socket, and
-/// writes the frames that callers did not write.
+/// Callers append frames to the outbox. If the outbox is idle, the caller writes its frame at once. In that
+/// case, a query is in the socket's buffer before its caller suspends. The link's thread reads from the
+/// socket, and writes the frames that callers did not write.
 ///
 /// Callers run on any thread, so a lock protects `state`. The link resumes waiting calls and writes frames
 /// only after unlocking. Threads take this lock before those of `work`, a stream or an `OpenQuestion`.
@@ -113,8 +114,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // Reading must end before the outbox learns of the failure. After that, the link's thread may replace
-      // `socket` by the next connection's socket.
+      // Reading must end before the outbox learns of the failure. Once the outbox knows it, the link's thread
+      // can replace `socket` by the next connection's socket, which must stay open.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
@@ -145,7 +146,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The link's thread enforces the deadline of this wait.
+      // The link's thread enforces the deadline of this wait, so it must wake to learn the deadline.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {

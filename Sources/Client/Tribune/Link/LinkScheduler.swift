@@ -9,8 +9,8 @@ import TribuneSystem
 /// thread would take longer than the rest of a quick answer.
 ///
 /// If client code blocks the thread, another thread takes over receiving, and further work goes to Swift's
-/// threads. When the first thread is free again, it ends if the other thread is receiving. So a link never
-/// has more than two threads.
+/// threads. When the blocked thread is free again, it ends if the other thread is receiving, and receives if
+/// not. So a link never has more than two threads.
 final class LinkScheduler: Sendable {
   /// How long a turn of work may take. A check at this interval notices a longer turn.
   private static let turnLimit = Duration.milliseconds(10)

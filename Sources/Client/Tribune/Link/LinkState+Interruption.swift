@@ -10,7 +10,7 @@ import TribuneWire
 
 extension LinkState {
   struct Interruption {
-    /// The last serial before the interruption. Later registrations wait in the outbox and are not renewed.
+    /// The last serial before the interruption. Later registrations wait in the outbox and need no renewal.
     let lastSerial: Serial
     let cause: TribuneError
     var failure: TribuneError?
@@ -44,9 +44,9 @@ extension LinkState {
     }
   }
 
-  /// Fails the requests that the bus may have received, except those that register, take back or suspend. The
-  /// other requests wait for the next connection. Returns nil while a caller still writes to the old
-  /// connection.
+  /// Fails the requests that the bus has possibly received. Requests that register, take back or suspend do
+  /// not fail: the renewal settles them. Unsent requests wait for the next connection. Returns nil while a
+  /// caller still writes to the old connection.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -63,7 +63,7 @@ extension LinkState {
         return .kept
       // The renewal replaces the frames up to `lastSerial`. Later frames wait for the next connection.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
-      // These frames refer to ids of the old bus, and the next bus may be another one.
+      // These frames refer to ids of the old bus, which a new bus does not know.
       case .answer, .deferral, .other: return .dropped
       }
     }
@@ -98,7 +98,8 @@ extension LinkState {
 
   struct Due {
     var actions: [Action] = []
-    /// True if the link must end: it is closing, and either the last post is sent or the deadline has passed.
+    /// True if the link has ended, or must end: it is closing, and either no post waits or the deadline has
+    /// passed.
     var isOver = false
     var next: Instant?
   }
@@ -210,7 +211,7 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// The refusal of a waiting frame with userInfo in a file. The link does not encode the frame again.
+  /// The refusal of a waiting frame with a file. The link does not encode the frame again without the file.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

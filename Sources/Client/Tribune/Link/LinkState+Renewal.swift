@@ -45,11 +45,12 @@ extension LinkState {
     return (bytes, delegates)
   }
 
-  /// - Parameter isWelcomed: true if the bus has welcomed the connection, and thus knows its id.
+  /// - Parameter isWelcomed: true if the bus has welcomed the connection, which then becomes a predecessor.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     invalidateObservations()
-    // The streams drop the deliveries behind the reserved positions, so these deliveries count as missed.
+    // The streams drop the deliveries behind the reserved positions, so everything that came over this
+    // connection counts as missed.
     if isWelcomed { addPredecessor(received: 0) }
     let actions = sift { frame in
       switch frame.purpose {

@@ -17,7 +17,8 @@ extension LinkState {
     /// A query. If `beginning` is not nil, an allowing verdict begins the action with this key.
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
     case entries(Reply<[Entry]>, [Entry])
-    /// The end of a registration. The end of the connection also ends the registration.
+    /// The taking back of a registration. If the connection is lost first, the link does not renew the
+    /// registration, so the request succeeds.
     case takingBack(Reply<Okay>)
     /// The renewal of a registration. The key is nil unless the registration is an observation.
     case renewal(ObservationKey?)

@@ -175,7 +175,8 @@ struct LinkState {
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // The link's thread must learn when callers stop writing, because it then continues to close.
+    // A closing link's thread must learn when callers stop writing, because it then shuts the socket down for
+    // writing.
     if case .closing = phase { written.wake = true }
     return (.plain(written.waiters, .success(())), written.wake)
   }
@@ -260,7 +261,7 @@ struct LinkState {
     return true
   }
 
-  /// Returns the reason if the connection has ended. Otherwise, its end will resume `closer`.
+  /// Returns the reason if the connection has ended. If not, stores `closer`, which the end then resumes.
   mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
     if case .ended(let error) = phase { return .some(error) }
     closers[id] = closer

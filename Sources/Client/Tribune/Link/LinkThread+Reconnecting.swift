@@ -10,14 +10,14 @@ struct Reconnection {
   /// The first attempt comes at once. Before later attempts, the pauses grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a new connection lasts for less than this time, the pauses continue to grow.
+  /// If a new connection is lost within this time, the pauses of the next reconnection continue to grow.
   private static let settling = Duration.seconds(1)
   /// The time limit that replaces nil: longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)
 
   /// The stage of reconnecting. Each arrow lists the stages that can follow.
   enum Stage {
-    /// A caller may still write to the lost socket, and the link has not reported the loss yet. → pausing
+    /// A caller can still write to the lost socket, and the link has not reported the loss yet. → pausing
     case settling(nextAttempt: Instant)
     /// The link's thread waits for the next attempt. → renewing
     case pausing(nextAttempt: Instant)

@@ -8,10 +8,10 @@ import TribuneWire
 /// left. The receive buffer grows with the bytes that arrive, not with the length that a frame announces.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// If the buffer has less free space than this, the bytes of the partial frame move to another buffer.
+  /// If less space than this is free, and the partial frame does not fit, its bytes move to another buffer.
   private static let receiveMin = 4_096
-  /// The number of attempts to get a welcome. If the bus closes the connection before the welcome, the bus
-  /// may have been killed, and its successor may already listen. The pause doubles with each attempt.
+  /// The number of attempts to get a welcome. A bus that closes the connection before the welcome was
+  /// possibly killed, and its successor can already listen. The pause doubles with each attempt.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)

@@ -62,7 +62,8 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // `withdraw` cannot cancel the task before `start` has stored it, so the task then cancels itself.
+    // `withdraw` cannot cancel a task before `start` stores it. If the question is withdrawn before that, the
+    // task cancels itself.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {

@@ -27,7 +27,7 @@ final class OutgoingBatch: Sendable {
   private static let initialCapacity = 4096
   private static let keptCapacity = 262_144
 
-  /// The limit of bytes in passed files that the bus has not taken yet. Other limits do not count them.
+  /// The limit of bytes in passed files that the bus has not taken yet. No other limit counts these bytes.
   private static let passedMax = 64 << 20
 
   private let content = Mutex(Content())
@@ -35,7 +35,7 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// Appends a frame. Its first byte carries the file. Returns the number of bytes, including the file's.
+  /// Appends a frame, whose first byte carries the file. Returns the number of bytes, including the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count

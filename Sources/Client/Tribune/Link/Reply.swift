@@ -33,7 +33,7 @@ import Synchronization
     onCancel cancel: @Sendable () -> Void
   ) async -> Outcome {
     await withTaskCancellationHandler {
-      // This line makes the closure run on the caller's actor. Otherwise, the closure would run on one of
+      // This line makes the closure run on the caller's actor. Without it, the closure would run on one of
       // Swift's threads, which would then have to wake that actor.
       _ = isolation
       return await wait { reply throws(TribuneError) in

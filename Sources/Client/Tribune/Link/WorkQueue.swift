@@ -42,7 +42,7 @@ struct WorkQueue {
 
   var isEmpty: Bool { work.count == 0 }
 
-  /// Called by the receiving thread.
+  /// Only the receiving thread calls this method, so the method need not wake a thread.
   mutating func append(_ new: Work) { work.append(new) }
 
   enum Enqueued {
@@ -132,7 +132,7 @@ extension WorkQueue.Work {
     case .question(let open): open.start(on: link)
     case .conclusion(let open, let ending): open.conclude(ending, here: true)
     case .deliveries(let attached): attached.startDelivering()
-    // The unowned reference is valid, because the link exists as long as it has a thread.
+    // The unowned reference is valid, because a link lives at least as long as its threads.
     case .job(let job): unsafe job.runSynchronously(on: link.asUnownedTaskExecutor())
     }
   }

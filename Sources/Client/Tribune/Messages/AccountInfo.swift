@@ -10,8 +10,8 @@ public struct AccountInfo: Hashable, Sendable {
   /// True for root and the user that runs the bus. Such a user may use everything that other users leave. The
   /// bus reserves a sixteenth of `total` for these users.
   public var isPrivileged: Bool
-  /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
-  /// `queues` or `unread-files`. Later versions may add resources.
+  /// The resource: `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`,
+  /// `protocols`, `queues` or `unread-files`. Later versions may add resources.
   public var resource: String
   /// The user's use: bytes for `partial-frames`, `log`, `retained` and `queues`, a count for other resources.
   /// The use can exceed `share`, because `share` shrinks when other users take more.

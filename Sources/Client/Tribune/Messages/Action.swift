@@ -40,8 +40,8 @@ public final class Action: Sendable {
 
   /// Duplicates the connection's socket, for a child process.
   ///
-  /// While the child has the duplicate, the action is under way, even if this process is killed. If the child sends
-  /// anything over the duplicate, the bus ends the connection.
+  /// While the child has the duplicate, the action is under way, even if this process is killed. If the child
+  /// sends anything over the duplicate, the bus ends the connection.
   ///
   /// - Returns: nil unless the action's `begin` was the last frame on the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {

@@ -4,7 +4,8 @@ import TribuneWire
 
 /// An action under way, as the bus sees it.
 public struct ActionInfo: Hashable, Sendable {
-  /// The id of the query that allowed the action. The bus never uses an id again.
+  /// The id of the query that allowed the action; a new id if the action began without a query on this bus.
+  /// The bus never uses an id again.
   public var query: UInt64
   /// The question's name, such as `backup.shouldPrune`.
   public var name: String

@@ -7,7 +7,7 @@ public struct AwaitedReply: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
       /// The connection had not reported by the deadline.
       case timedOut
-      /// The connection ended, or stopped observing, before it reported.
+      /// The connection ended before it reported, or stopped observing before the bus sent the notification.
       case gone
       case failed
     }

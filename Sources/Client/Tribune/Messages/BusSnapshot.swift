@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A bus's status at a moment, and the lists that the program read after it.
+/// A bus's status at a moment, and the lists that the program read after the status.
 package struct BusSnapshot: Sendable {
   package enum List: Sendable {
     case connections, delegates, holds, actions, queries, names, participants, users
@@ -53,7 +53,7 @@ package struct BusGrowth: Equatable, Sendable {
 
   package init() {}
 
-  /// Nil if the later status is from another daemon. The pid alone does not show this: in a container, the
+  /// Nil if the later status is from another daemon. Comparing the pids is not enough: in a container, the
   /// next daemon can have the same pid.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }

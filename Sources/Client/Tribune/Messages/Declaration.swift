@@ -19,7 +19,7 @@ public final class Declaration: Sendable {
 }
 
 public struct ObjectInfo: Hashable, Sendable {
-  /// The object. If the bus's configuration declares the protocol, this is a pattern of objects.
+  /// The object; a pattern of objects if the bus's configuration declares the protocol.
   public var object: String
   /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?

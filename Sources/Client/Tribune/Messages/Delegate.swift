@@ -9,25 +9,26 @@ import TribuneWire
 /// class, also of a class on the main actor.
 ///
 /// The connection calls the delegate's methods on the thread that receives the connection's frames, because
-/// waking another thread would delay a quick answer. After its first suspension, a method continues on
-/// Swift's thread pool. An actor's methods run on the actor's executor from the start. Until the method
-/// suspends or returns, the connection receives no frames. If the method does neither within about 10 ms,
-/// another thread takes over receiving. Until the first thread is free again, the connection calls delegates
-/// on Swift's thread pool.
+/// waking another thread would delay a quick answer. Until the method suspends or returns, the connection
+/// receives no frames. If the method does neither within 10 to 20 ms, another thread takes over receiving.
+/// Until the method then suspends or returns, the connection calls delegates on Swift's thread pool. After
+/// its first suspension, a method continues on Swift's thread pool. An actor's methods run on the actor's
+/// executor from the start.
 public protocol Delegate: AnyObject, Sendable {
-  /// Answers a question. The library may call this method again before an earlier call has returned.
+  /// Answers a question. The library can call this method again before an earlier call has returned.
   ///
   /// If the bus withdraws the question before the answer, or if the connection is interrupted, the library
-  /// cancels the method's task and discards the answer. The task may see the cancellation only after its
-  /// first suspension. If the method throws, the library answers ``Answer/failed(_:)`` with the error's text.
+  /// cancels the method's task and discards the answer. The task can miss the cancellation until its first
+  /// suspension. If the method throws, the library answers ``Answer/failed(_:)`` with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports how a query ended in which the bus asked this delegate, for example to undo preparations.
+  /// Reports how a query ended in which the bus asked this delegate. The delegate can then undo preparations,
+  /// for example.
   ///
   /// The library calls this method once for each question, after `answer` has returned, unless
-  /// ``Attachment/detach()`` withdrew the question. If the connection ends or is interrupted, or another
-  /// delegate replaces this delegate, before the bus reports the end, the ending is
-  /// ``Conclusion/Ending/cancelled``. The default implementation is empty.
+  /// ``Attachment/detach()`` withdrew the question. The ending is ``Conclusion/Ending/cancelled`` if the bus
+  /// cannot report the end, because the connection ended or was interrupted, or because another delegate
+  /// replaced this delegate. The default implementation is empty.
   func concluded(_ conclusion: Conclusion) async
 
   /// Receives a will- or did-notification, or a report of lost notifications.
@@ -37,16 +38,19 @@ public protocol Delegate: AnyObject, Sendable {
   /// notification both have an object, the two objects must be equal.
   ///
   /// Each attachment receives one delivery at a time. Before the library delivers a notification, it calls
-  /// `answer` for all questions that arrived earlier. For an actor, it enqueues the calls on the actor in
-  /// this order. A question does not wait for earlier notifications.
+  /// `answer` for all questions that arrived before the notification. For an actor, the library enqueues the
+  /// calls on the actor in this order. A question does not wait for notifications that arrived before the
+  /// question.
   ///
-  /// While the delegate is busy, the library buffers at most 4,096 deliveries, and 64 MiB of userInfo. It
-  /// drops the oldest beyond this limit, and reports them as lost. The default implementation is empty.
+  /// While the delegate is busy, the library buffers at most 4,096 deliveries, and 64 MiB of userInfo. Beyond
+  /// these limits, the library drops the oldest deliveries and reports them as lost. The default
+  /// implementation is empty.
   func received(_ delivery: Delivery) async
 
-  /// Reports that another delegate has replaced this one. The report is the last delivery to this delegate.
+  /// Reports that another delegate has replaced this one. The report is the last delivery of the attachment.
   ///
-  /// The default implementation prints the replacement to standard error, because a lost veto must not go unnoticed.
+  /// The default implementation prints the replacement to standard error, because a lost veto must be
+  /// noticed.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -84,7 +88,7 @@ public struct Asker: Hashable, Sendable {
   public var pid: Int32
   /// The user id of the process when it connected.
   public var uid: UInt32
-  /// The name of the process (comm), at most 15 bytes; empty if the process ended before the bus could read it.
+  /// The name of the process (comm), at most 15 bytes; empty if the process ended before the bus read it.
   public var process: String
   public var units: Units
   public var unit: String { units.primary }
@@ -144,7 +148,7 @@ public struct Question: Sendable {
     self.delegate = delegate
   }
 
-  /// Asks for more time, and tells the asker. The asker's deadline stays the limit.
+  /// Asks for more time, and sends the asker the status. The new time never passes the asker's deadline.
   ///
   /// - Parameters:
   ///   - extension: the new time for the answer, counted from now.
@@ -159,7 +163,7 @@ public struct Question: Sendable {
 /// A report to an asked delegate about how a query ended.
 public struct Conclusion: Hashable, Sendable {
   public enum Ending: String, Hashable, Sendable, CaseIterable {
-    /// The action may happen now.
+    /// The verdict is *allowed*, or the value query got a value.
     case allowed
     case vetoed
     /// The asker withdrew the query or disconnected, or this delegate can no longer learn the ending.

@@ -12,7 +12,7 @@ public struct DurationHistogram: Hashable, Sendable {
     public var lowerBound: Duration
     /// The exclusive bound.
     public var upperBound: Duration
-    /// The number of durations. The bus counts at most 4,294,967,295.
+    /// The number of durations. The bus counts at most 4,294,967,295 in each bucket.
     public var count: Int
   }
 
@@ -29,8 +29,8 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds the counts and the sum of another histogram `factor` times; a factor of −1 subtracts them. Does not change
-  /// `longest`.
+  /// Adds the counts and the sum of another histogram `factor` times; a factor of −1 subtracts them. Does not
+  /// change `longest`.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor

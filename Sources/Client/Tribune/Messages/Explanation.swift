@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The holds and delegates that a query would meet, and the actions under way with its name and object.
+/// The holds and delegates that a query would meet, and actions under way with the query's name and object.
 public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
   public var actions: [ActionInfo]
-  /// The required delegates that are not attached, as `unit:NAME` or `label:NAME`. For each, the bus would
-  /// veto. The entry `*` means that the bus would veto because of `Default=veto`.
+  /// The required delegates that are not attached, as `unit:NAME` or `label:NAME`. For each of them, the bus
+  /// would veto the query. The entry `*` means that the bus would veto because of `Default=veto`.
   public var missing: [String]
   /// The delegates, in the chain's order.
   public var delegates: [DelegateInfo]

@@ -33,8 +33,8 @@ public final class Hold: Sendable {
 
   /// Waits until all actions have ended for which the hold came too late. Returns at once if there are none.
   ///
-  /// If the bus loses its state in a restart, it learns of an action only when the action's owner reconnects,
-  /// up to 5 s later. Until then, ``late`` does not count this action.
+  /// If the bus loses its state in a restart, the new bus learns of an action only when the action's owner
+  /// has reconnected. Until then, ``late`` does not count this action.
   ///
   /// - Returns: false if the hold ended before the actions, or if the task was cancelled.
   public func settled() async -> Bool { await term.settled() }
@@ -53,7 +53,7 @@ public final class Hold: Sendable {
   ///
   /// - Parameter why: the new reason, truncated at 4,096 bytes.
   /// - Throws: `refused` when the reason is blank; `notFound` when the hold has ended; `limitExceeded`;
-  ///   `connectionLost` and `cancelled`. After the last two, the bus may have the old or the new reason.
+  ///   `connectionLost` and `cancelled`, after which the hold has either the old or the new reason.
   public func update(why: String) async throws(TribuneError) {
     guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let why = why.reasonBytes
@@ -64,16 +64,16 @@ public final class Hold: Sendable {
 
   /// Duplicates the connection's socket, for a child process.
   ///
-  /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends anything
-  /// over the duplicate, the bus ends the connection.
+  /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends
+  /// anything over the duplicate, the bus ends the connection.
   ///
   /// - Returns: nil unless the hold's frame was the last one on the connection's current socket.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: term.lastEpoch)
   }
 
-  /// Waits for the end of the hold. Returns true if the hold expired; false if it was released, if the connection
-  /// ended, or if the task was cancelled.
+  /// Waits for the end of the hold. Returns true if the hold expired; false if it was released, if the
+  /// connection ended, or if the task was cancelled.
   public func expired() async -> Bool { await term.expired() }
 }
 

@@ -7,11 +7,11 @@ public struct BusInfo: Hashable, Sendable {
   public var software: String
   /// The limit of userInfo in one message, in bytes.
   public var payloadMax: Int
-  /// The limit of observations, monitors and declarations of one connection.
+  /// The limit of observations, monitors and declarations together, for one connection.
   public var observationsMax: Int
-  /// The limit of attachments and holds of one connection.
+  /// The limit of attachments and holds together, for one connection.
   public var delegatesMax: Int
-  /// The limit of open queries and awaited posts of one connection.
+  /// The limit of open queries and awaited posts together, for one connection.
   public var queriesMax: Int
   public var deadlineMax: Duration
   /// The deadline of queries whose askers set none.
@@ -48,7 +48,7 @@ public struct BusStatus: Hashable, Sendable {
   public var iterations: Int
   /// The processor time that the bus's thread has used since the bus started.
   public var busy: Duration
-  /// The longest iteration of the event loop in the last minute.
+  /// The longest iteration of the event loop in the last one to two minutes.
   public var longestIteration: Duration
   /// The size of the log's used part, in bytes.
   public var logUsed: Int
@@ -93,7 +93,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSurviving: Bool
   /// The size of the frames of all notifications that the connection posted, in bytes.
   public var postedBytes: Int
-  /// The number of notifications that the bus queued for the connection, including before a restart.
+  /// The number of notifications that the bus queued for the connection, also before a restart of the bus.
   public var delivered: Int
   /// The number of the connection's frames that the policy refused.
   public var denied: Int
@@ -110,7 +110,7 @@ public struct ConnectionInfo: Hashable, Sendable {
 public struct DepartedConnectionInfo: Hashable, Sendable {
   /// The connection's id, such as `:7`, which the bus never uses again.
   public var id: String
-  /// See ``Asker/pid``. Another process may have the pid by now.
+  /// See ``Asker/pid``. Another process can have the pid by now.
   public var pid: Int32
   public var uid: UInt32
   public var gid: UInt32
@@ -160,7 +160,7 @@ public struct RetainedInfo: Hashable, Sendable {
   public var name: String
   /// The notification's object; empty for none.
   public var object: String
-  /// The id of the poster's connection, such as `:7`. The connection may have ended.
+  /// The id of the poster's connection, such as `:7`. This connection can have ended since the post.
   public var connection: String
   /// The user in whose quota the notification counts.
   public var uid: UInt32

@@ -51,7 +51,7 @@ public struct Notification: Hashable, Sendable {
   }
 }
 
-/// An element of an observer's sequence: a notification, or a report of missed notifications.
+/// An element of an observer's sequence, or a delivery to a delegate: a notification or a report of a loss.
 public enum Delivery: Hashable, Sendable {
   /// A notification. Notifications of one poster and one posting style come in the order of posting.
   case notification(Notification)
@@ -62,6 +62,6 @@ public enum Delivery: Hashable, Sendable {
   /// drops per connection, so the number can include notifications that this observation does not match.
   case lost(Int)
   /// At this position, the connection was interrupted, and missed an unknown number of notifications, perhaps
-  /// none. If the bus knows the number, ``lost(_:)`` reports it instead, unless it is 0.
+  /// none. If the bus knows the number, ``lost(_:)`` reports the number instead, unless the number is 0.
   case interrupted
 }

@@ -2,36 +2,37 @@
 
 /// The sequence of an observation's notifications.
 ///
-/// **Where deliveries wait.** Unread deliveries wait in the sequence, up to the observation's limit, 4,096 by
-/// default. Further deliveries wait on the bus: the library tells the bus how many notifications the sequence
-/// still has room for. If the observer is slow, the bus slows the posters down. If this does not help, the
-/// bus drops the oldest notifications and reports their number as ``Delivery/lost(_:)``.
+/// **Where deliveries wait.** Unread deliveries wait in the sequence, up to the observation's limit (4,096 by
+/// default). Further deliveries wait on the bus: the library tells the bus how many notifications the
+/// sequence still has room for. If the observer is slow, the bus slows the posters down. If this does not
+/// help, the bus drops the oldest notifications and reports their number as ``Delivery/lost(_:)``.
 ///
-/// The bus sends notifications to a connection only while all sequences of the connection have room. If you
-/// later create a sequence with a smaller limit, this sequence may at first exceed its limit. The bus may
-/// still send as many notifications as the older sequences had room for.
+/// The bus sends notifications to a connection only while all sequences of the connection have room. A
+/// sequence that you create later with a smaller limit may at first exceed that limit: the bus may still send
+/// as many notifications as the older sequences had room for.
 ///
 /// **When the connection is interrupted.** After the library has reconnected, the sequence continues. It
 /// reports missed notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is
 /// unknown. If the observation includes retained notifications, they come again
 /// (``Notification/isRetained``). A reader that keeps the last notification of each name and object is then
-/// up to date. Acknowledgements of earlier notifications have no effect: the posters already learned
-/// ``AwaitedReply/Missing/Kind/gone`` for this connection.
+/// up to date. Acknowledgements of notifications from before the interruption have no effect: for their
+/// posters, this connection is ``AwaitedReply/Missing/Kind/gone``.
 ///
-/// **When the sequence ends.** If the connection ends with an error, the sequence throws it. After
-/// ``Connection/close()`` or ``cancel()``, the sequence delivers its buffer and ends without an error. Releasing the
-/// last reference to the sequence ends the observation.
+/// **When the sequence ends.** If the connection ends with an error, the sequence delivers what waits in it,
+/// then throws the error. After ``Connection/close()`` or ``cancel()``, the sequence delivers what waits in
+/// it, and ends without an error. Releasing the last reference to the sequence ends the observation.
 public struct Notifications: AsyncSequence, Sendable {
   public typealias Element = Delivery
   public typealias Failure = TribuneError
 
   let subscription: Subscription<Delivery>
 
-  /// The number of retained notifications that the bus found for this observation. They come before all other
-  /// notifications, but some may be lost.
+  /// The number of retained notifications that the bus found for this observation. If the observation has one
+  /// pattern, they come before all other notifications. Some of them can be lost.
   ///
-  /// After a reconnection, the number also includes the retained notifications that come again. A
-  /// notification that matches two patterns counts twice until the library has dropped the second copy.
+  /// After a reconnection, the number also includes the retained notifications that come again. If the
+  /// observation has several patterns, a retained notification counts once for each pattern that it matches.
+  /// The library delivers it once, and subtracts each extra copy when it arrives.
   public var retainedCount: Int { subscription.stream.retainedCount }
 
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.
@@ -56,6 +57,6 @@ public struct Notifications: AsyncSequence, Sendable {
   /// The next delivery if one waits in this process, else nil. Costs less than a suspension of the task.
   package func nextWaiting() -> Delivery? { subscription.nextWaiting() }
 
-  /// Ends the observation. The sequence delivers its buffer, then ends.
+  /// Ends the observation. The sequence delivers what waits in it, then ends.
   public func cancel() async { subscription.cancel() }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The longest pause of a connection's posts for a slow observer, which then loses notifications.
+/// How long a connection's posts pause at most for a slow observer. If the observer is still slow after that,
+/// it loses notifications.
 public enum Pace: Equatable, Sendable {
   /// The bus's setting, 100 ms by default (`PaceMaxSec=`).
   case setting

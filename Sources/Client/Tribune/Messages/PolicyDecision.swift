@@ -5,7 +5,7 @@ public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
   /// The primary and supplementary groups.
   public var groups: [UInt32]
-  /// The unit of the system's service manager. Nil if there is none, or none that the kernel guarantees.
+  /// The process's unit in the system's service manager; nil unless the kernel guarantees this unit.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {

@@ -2,8 +2,8 @@
 
 /// Options of a post beyond plain delivery.
 ///
-/// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, the bus delivers a
-/// notification at once to all observers that are not suspended.
+/// The terms come from Cocoa's NSNotificationQueue and NSDistributedNotificationCenter. By default, the bus
+/// delivers a notification at once to all observers that are not suspended.
 public struct PostOptions: Hashable, Sendable {
   /// The time at which the bus delivers a notification.
   ///
@@ -11,7 +11,7 @@ public struct PostOptions: Hashable, Sendable {
   public enum Style: String, Hashable, Sendable, CaseIterable {
     /// The bus delivers the notification when it reads the post.
     case now
-    /// The bus delivers the notification at the end of the event loop iteration, before the bus writes anything.
+    /// The bus delivers the notification at the end of the event loop iteration in which it reads the post.
     case asap
     /// The bus delivers the notification when its event loop is idle, and after 1 s at the latest.
     case idle
@@ -30,7 +30,7 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// The waiting notifications that this one replaces. This one goes to the end of the queue.
+  /// Chooses the waiting notifications that this one replaces. This one goes to the end of the queue.
   ///
   /// With the style ``Style/now``, the bus delivers this notification at once, and removes the replaced ones
   /// without reporting a loss. Beyond 1 MiB of waiting notifications, the bus delivers the oldest early.
@@ -39,7 +39,7 @@ public struct PostOptions: Hashable, Sendable {
   ///
   /// Present observers also receive the notification. The bus retains the notification until another retained
   /// one of the same name and object replaces it, or until the bus stops without a restart. A retained
-  /// notification without userInfo removes the earlier one.
+  /// notification without userInfo removes the one of its name and object.
   public var isRetained: Bool
   /// With ``isRetained``: true to remove the notification when this connection ends for good, by
   /// ``Connection/close()`` or with the process. Observers then get the notification again, without userInfo.

@@ -9,13 +9,13 @@ public struct QueryInfo: Hashable, Sendable {
     public enum State: Hashable, Sendable {
       /// The bus asks other delegates first.
       case unasked
-      /// The bus sends the question when the delegate has fewer open questions.
+      /// The bus sends the question when the delegate's connection has fewer open questions.
       case queued
       case asked
       case settled(Outcome.Kind)
     }
 
-    /// The id of the delegate or hold, which the bus never uses again; 0 for a required delegate that is not attached.
+    /// The id of the delegate or hold, which the bus never uses again; 0 for a missing required delegate.
     public var delegate: UInt64
     /// The id of the delegate's connection, such as `:7`; nil for a hold or a missing required delegate.
     public var connection: String?
@@ -57,7 +57,7 @@ public struct QueryInfo: Hashable, Sendable {
   /// The time until the asker's deadline.
   public var remaining: Duration
   /// The holds against the query, then the delegates in the chain's order. The list has at most 256
-  /// participants. After the holds, it prefers delegates that the query waits for.
+  /// participants. If not all delegates fit, those that the query waits for take precedence.
   public var participants: [Participant]
   /// The number of participants that the bus has not listed.
   public var omittedCount: Int

@@ -7,8 +7,8 @@
 /// in this list decides: ``deliverImmediately``, ``hold``, ``coalesce``, ``drop``. The raw values are the
 /// words that `tribunectl` accepts.
 public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
-  /// After the suspension, the bus delivers only the last notification of each name and object, in the order of
-  /// posting.
+  /// After the suspension, the bus delivers only the last notification of each name and object, in the order
+  /// of posting.
   case coalesce
   /// The bus drops all notifications, and does not report them as lost.
   case drop

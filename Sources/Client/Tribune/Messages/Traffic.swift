@@ -32,7 +32,7 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var time: UInt64
   /// The id of the sender's connection, such as `:7`; nil for the bus itself.
   public var from: String?
-  /// The id of the receiver's connection, such as `:7`; nil unless exactly one connection received the frame.
+  /// The id of the receiver's connection, such as `:7`; nil for a frame to the bus, or an unbuffered post.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
@@ -68,7 +68,7 @@ public enum TrafficDelivery: Sendable {
 
 /// The sequence of a monitor's frames.
 ///
-/// At most 4,096 unread items wait here. While the sequence is full, the bus sends nothing to any sequence of
+/// The sequence has at most 4,096 unread items. While it is full, the bus sends nothing to any sequence of
 /// the connection. Monitoring ends with the connection, or with the last reference to the sequence.
 public struct Traffic: AsyncSequence, Sendable {
   public typealias Element = TrafficDelivery
@@ -92,6 +92,6 @@ public struct Traffic: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-  /// Ends monitoring. The sequence delivers its buffer, then ends.
+  /// Ends monitoring. The sequence delivers what waits in it, then ends.
   public func cancel() async { subscription.cancel() }
 }

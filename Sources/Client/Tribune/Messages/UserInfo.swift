@@ -5,8 +5,9 @@ import TribuneWire
 
 /// The payload of a message. By convention, the payload is JSON text. The bus accepts any bytes.
 ///
-/// The bus's limit is at least 64 KiB, and by default 16 MiB (``BusInfo/payloadMax``). The library receives a
-/// payload of 64 KiB or more in shared memory that the sender can no longer change, and does not copy it.
+/// The bus's limit is at least 64 KiB, and by default 16 MiB (``BusInfo/payloadMax``). A notification's
+/// payload of 64 KiB or more can come in shared memory, which the sender can no longer change and the library
+/// does not copy.
 public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   private enum Storage: Sendable {
     case own([UInt8])

@@ -12,9 +12,9 @@ public enum Mode: String, Hashable, Sendable, CaseIterable {
 
 public struct Verdict: Hashable, Sendable {
   public enum Decision: String, Hashable, Sendable, CaseIterable {
-    /// No participant vetoed, or the asker overrode the vetoes.
+    /// A participant approved and none vetoed, the asker overrode vetoes, or the default *allowed* decides.
     case allowed
-    /// A participant vetoed, or no participant approved and the default is a veto.
+    /// A participant vetoed and the asker did not override, or the default *vetoed* decides.
     case vetoed
   }
 
@@ -33,7 +33,7 @@ public struct Verdict: Hashable, Sendable {
   public var isDryRun: Bool
   /// A suggestion in case the query's name is misspelt: a similar name from a delegate, a hold, the bus's
   /// configuration or the well-known names. Empty if a delegate or hold has exactly the query's name, or if
-  /// there is no similar name that the asker may know.
+  /// there is no similar name that the policy lets the asker know.
   public var similarName: String
 
   /// Makes a verdict, for tests.
@@ -72,7 +72,7 @@ public struct Outcome: Hashable, Sendable {
     case answered
   }
 
-  /// The id of the delegate or hold, which the bus never uses again; 0 for a required delegate that is not attached.
+  /// The id of the delegate or hold, which the bus never uses again; 0 for a missing required delegate.
   public var delegate: UInt64
   /// The claimed name of the delegate or holder; may be empty.
   public var label: String
@@ -122,7 +122,7 @@ public struct Progress: Hashable, Sendable {
   public var delegate: UInt64
   /// The delegate's claimed name; may be empty.
   public var label: String
-  /// The delegate's status for ``Stage/deferred``; otherwise the reason of its outcome. May be empty.
+  /// The status for ``Stage/deferred``, or the outcome's reason for ``Stage/settled(_:)``; may be empty.
   public var status: String
   /// The delegate's remaining time; zero once it has an outcome.
   public var timeout: Duration

@@ -5,8 +5,8 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers and notifications. Because any user can cause lines, this type shortens long
-/// userInfo, and limits the lines of each user.
+/// Prints a delegate's answers and notifications. Any user can cause lines by asking or posting. So this type
+/// shortens long userInfo, and limits the lines of each user.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0
@@ -106,7 +106,7 @@ final class AnswerLog: Sendable {
   }
 
   func ended() async -> CommandError {
-    // If the task was cancelled, the stream has no element, and the caller ignores the result.
+    // If the task was cancelled, the stream ends without an element, and the caller ignores the result.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
@@ -129,7 +129,8 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why it withdrew the question. The two times show whether the answer was late.
+  /// The bus does not say why it withdrew the question. The elapsed time and the timeout show whether the
+  /// answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 
 final class CommandDelegate: Delegate {
-  /// A question of a query that has not ended. The bus may still use this delegate's answer to it.
+  /// A question whose query has not ended. Until the query ends, the bus can still use the answer.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -24,7 +24,7 @@ final class CommandDelegate: Delegate {
 
   private let command: [[UInt8]]
   private let concluding: [UInt8]?
-  /// The label of a folder's file. Nil for the only delegate of `delegate --exec`.
+  /// The label of a file of `delegate --directory`; nil for the only delegate of `delegate --exec`.
   private let label: String?
   private let isBroken: @Sendable () -> Void
   private let isReplaced: @Sendable (DelegateInfo) -> Void

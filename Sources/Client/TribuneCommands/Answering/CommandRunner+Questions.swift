@@ -8,7 +8,7 @@ extension CommandRunner {
   /// Runs the command for a question. Cancelling the task ends the command. Only the bus limits the command's
   /// time. `tribunectl defer` can extend this time.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
-    // If the output has one byte more than the limit, the value is too long.
+    // One byte more than the limit is captured, to recognize a value that is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
     let run = await run(
       command, for: question.asker.uid, setting: Self.variables(of: question), input: question.userInfo,
@@ -52,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // In a value query, the captured output may be longer than a reason may be.
+      // For a value query, more output is captured than a reason can have.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

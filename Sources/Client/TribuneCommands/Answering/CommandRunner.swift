@@ -44,7 +44,7 @@ actor CommandRunner {
 
   /// - Parameters:
   ///   - valueLength: the bus's limit for a value, in bytes; 0 if the command gives no values.
-  ///   - isPrivileged: returns true for a user whom only the total of 64 commands limits.
+  ///   - isPrivileged: returns true for a user whose running commands only the total of 64 limits.
   init(
     in context: Context, valueLength: Int = 0,
     isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }
@@ -145,7 +145,8 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands, and waits for them. Afterwards, only commands with `isOwed` start.
+  /// Ends the running commands without `isOwed`, and waits for their ends. Afterwards, only commands with
+  /// `isOwed` start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }

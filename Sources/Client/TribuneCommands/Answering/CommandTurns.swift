@@ -2,7 +2,7 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// At most `total` commands run. Privileged users share only this limit. Every other user may run at most
+/// At most `total` commands run. Privileged users have no other limit. Every other user may run at most
 /// max(1, free / (users + 1)) commands. `free` is `total` minus other users' running commands, and `users`
 /// counts the users with running commands, including this user. Users with waiting questions take turns.
 struct CommandTurns: Sendable {
@@ -30,8 +30,8 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// The most bytes of userInfo that one user's running and waiting questions may have together. If a user
-  /// has no other question, a question may have more.
+  /// The most bytes of userInfo that one user's running and waiting questions may have together. A
+  /// user's only question may have more.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   private var users: [UInt32: User] = [:]

@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Runs a command for each notification, one command at a time. Meanwhile, later notifications wait in the
-/// observation, and on the bus if the observation is full.
+/// Runs a command for each notification, one command at a time. While a command runs, further notifications
+/// wait in the library's sequence (`Notifications`), or on the bus if the sequence is full.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
@@ -19,7 +19,7 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command, and reports its result if the poster waits for it. Returns false for a gap.
+  /// Runs the command, and reports its result if the poster waits for it. For a gap, only returns false.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

@@ -4,8 +4,8 @@ import Tribune
 
 /// The questions that a person at a terminal answers one by one. This type does no I/O.
 ///
-/// Each typed line answers the first question. If another question becomes the first, earlier input is
-/// discarded, because it was not typed for that question. The asking users take turns, one question each.
+/// Each typed line answers the first question. When another question becomes the first, input that was typed
+/// before is discarded, because it was meant for the old one. The asking users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
@@ -22,7 +22,7 @@ struct QuestionQueue: Sendable {
     /// Show this text, which ends in a line feed.
     case show(String)
     case prompt
-    /// Discard the typed input, because the next question is not shown yet.
+    /// Discard the typed input, because it was typed before the next question is shown.
     case discardTyped
     /// Discard the typed input, and replace the prompt and the typed line by this text.
     case takeBack(String)
@@ -47,7 +47,7 @@ struct QuestionQueue: Sendable {
   private static let reading = Duration.milliseconds(500)
 
   private var queue: [(entry: Entry, round: Int)] = []
-  /// Answers before this time are refused, because they may be meant for an earlier question.
+  /// Answers before this time are refused, because they can be meant for a question that was withdrawn.
   private var readableAt = Duration.zero
   private var hasEnded = false
 

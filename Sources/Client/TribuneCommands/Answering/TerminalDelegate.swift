@@ -77,7 +77,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// True if the log shows answers. For a table on a terminal, it does not: the typed text shows them.
+  /// True if the log shows answers. False for a table on a terminal, where the typed text already shows them.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -98,7 +98,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: true if the caller must discard the later lines of the same read.
+  /// - Returns: true if the caller must discard the lines behind this one that the same read returned.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

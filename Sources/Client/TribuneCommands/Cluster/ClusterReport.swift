@@ -26,8 +26,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: may include several outcomes of one host. If a configured pattern such as
-  ///   `cluster.**` also matches the report's name, the pattern's delegate for the host abstains.
+  /// - Parameter outcomes: can include several outcomes of one host. If a configured pattern such as
+  ///   `cluster.**` also matches the report's name, a second delegate for the host is asked, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
@@ -72,7 +72,7 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// True for a delegate of tribune-nats. Delegates of other programs may also respond to a report's name.
+  /// True for a delegate of tribune-nats. Delegates of other programs can also respond to a report's name.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }

@@ -12,7 +12,8 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// The longest pause between requests, because this process may miss the announcement of a change.
+  /// The longest pause between two requests. Even without an announced change, this process asks again after
+  /// this pause, because it can miss the announcement.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 

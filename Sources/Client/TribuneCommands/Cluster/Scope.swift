@@ -19,7 +19,7 @@ extension Tribune.Outcome {
 }
 
 extension Invocation {
-  /// The value of `--scope=`; nil without this option. Then the configuration decides which hosts are asked.
+  /// The value of `--scope=`; nil without this option. In this case, tribune-nats's configuration decides.
   func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }
 
   func scope(of name: String) throws(CommandError) -> Scope? {

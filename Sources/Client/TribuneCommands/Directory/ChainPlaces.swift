@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Assigns `order` values to sorted keys, with gaps for later keys.
+/// Assigns `order` values to sorted keys, with gaps for keys that are inserted later.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
   static var spacing: Int64 { 1 << 16 }
 

@@ -4,8 +4,8 @@ import TribuneSystem
 import TribuneWire
 
 /// An executable `DIR/NAME/FILE`, which becomes a delegate that responds to NAME. In the chain, the files of
-/// all folders are in the byte order of FILE. If a folder's files are unknown, a value with an empty `name`
-/// stands for them, and its delegate fails.
+/// all folders are in the byte order of FILE. A value with an empty `name` stands for all files of a folder
+/// that is unreadable or has a misspelt name. The delegate for this value fails.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -51,7 +51,7 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems by path. They may disappear once all files are complete.
+  /// Problems by path. They wait to be reported, because they may disappear once all files are complete.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
@@ -182,7 +182,7 @@ extension DelegateFolderContents {
     do throws(Errno) {
       return try Folder.names(in: folder)
     } catch  where error == .noSuchFile {
-      // The folder has gone meanwhile. The watch of its parent reports this.
+      // The folder has gone meanwhile. The watch of its parent reports the removal.
       return []
     } catch {
       unseen.append(folder)

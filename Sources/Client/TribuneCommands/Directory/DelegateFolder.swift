@@ -56,17 +56,19 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
-  /// The number of files that veto nothing: the bus refused their delegates and holds, and no gate vetoes.
+  /// The number of files that veto nothing: the bus refused their delegates and holds, and there is no gate.
   private var refusedCount = 0
   /// True if the bus refused the delegates and the holds of all files.
   private var isRefused = false
-  /// Delegates that veto until all files of their pattern are attached, because a missing file might veto.
+  /// Gates, by pattern: a gate is a delegate that vetoes until all files of its pattern are attached, because
+  /// a missing file might veto.
   private var gates: [String: (delegate: IncompleteFolder, attachment: Attachment)] = [:]
   private var attachedCount = 0
   private let losses = Mutex<[Loss]>([])
   private var retry: Task<Void, Never>?
   private var retryPause = DelegateFolder.retryPauseMin
-  /// The paths of detached files. This type does not report that such a file is no longer executable.
+  /// The paths of detached files. Their detachment was reported, so this type does not report, too, that such
+  /// a file is no longer executable.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -312,7 +314,8 @@ actor DelegateFolder {
 
   // MARK: Attaching
 
-  /// Gates come before the first file. Otherwise, this file alone would satisfy `RequireDelegate=unit:`.
+  /// Attaches gates before the first file. Otherwise, the first file alone would satisfy
+  /// `RequireDelegate=unit:`, while the other files are still missing.
   private func closeGates(for files: Set<DelegateFile>) async {
     for pattern in DelegateFile.sharedPatterns(of: files) where gates[pattern] == nil {
       let gate = IncompleteFolder(root)
@@ -349,7 +352,7 @@ actor DelegateFolder {
     var tried: Set<DelegateFile> = []
     while let file = coming.first(where: { members[$0] == nil && !tried.contains($0) }) {
       tried.insert(file)
-      // While another file was being attached, this file may have lost its place.
+      // While another file was being attached, `remove` may have taken this file from `places`.
       if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
@@ -363,8 +366,8 @@ actor DelegateFolder {
         wrong.append(refused.report)
       }
     }
-    // Returned delegates are revived last, and all without an `await` in between. Otherwise, one of them
-    // could approve an open question before the others can veto.
+    // Retired delegates whose files came back are revived last, all without an `await` in between.
+    // Otherwise, one of them could approve an open question before the others can veto.
     for file in coming {
       guard let member = members[file], member.delegate.isRetired else { continue }
       member.delegate.revive()
@@ -404,9 +407,9 @@ actor DelegateFolder {
     }
   }
 
-  /// Gives all files new places if two neighbours leave no free value. This needs a new connection: the bus
-  /// refuses a second delegate of one connection that differs only in its order. The old delegates stay until
-  /// the new ones are attached, so every question finds a delegate.
+  /// Gives all files new places, because two neighbours leave no free value for a file between them. This
+  /// needs a new connection: the bus refuses a second delegate of one connection that differs only in its
+  /// order. The old delegates stay until the new ones are attached, so every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -457,8 +460,8 @@ actor DelegateFolder {
     return wrong
   }
 
-  /// Closes the connections, which ends the open queries. Then waits until the delegates have learned of
-  /// that.
+  /// Closes the connections, so the bus expects no more answers. Then waits until the delegates have learned
+  /// that their open questions have ended.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }
@@ -478,7 +481,7 @@ actor DelegateFolder {
   }
 }
 
-/// A gate: it vetoes until all files of its pattern are attached.
+/// A gate, which vetoes until all files of its pattern are attached.
 private final class IncompleteFolder: Delegate {
   private let root: [UInt8]
 

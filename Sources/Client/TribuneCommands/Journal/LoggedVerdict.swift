@@ -4,8 +4,8 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A verdict from the journal. docs/CONCEPTS.md lists the fields of its entry. Because any process can write
-/// such an entry, this type checks every field.
+/// A verdict from the journal. docs/CONCEPTS.md lists the fields of its entry. Any process can write such an
+/// entry, so any field can be missing or invalid.
 struct LoggedVerdict: Sendable {
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
 
@@ -101,7 +101,7 @@ struct LoggedVerdict: Sendable {
   }
 
   /// The user that wrote the entry. Nil if the writer is the system's bus, root or this process's user.
-  /// Entries of other users may be false.
+  /// Entries of other users can be forged.
   var otherWriter: String? {
     if entry.isOfBus || entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }

@@ -5,9 +5,9 @@ import TribunePolicy
 import TribuneWire
 
 enum LoggedVetoer: Hashable, Sendable {
-  /// The vetoer's units, which systemd has verified: `SYSTEM` or `SYSTEM/USER`.
+  /// The vetoer's units, as systemd reported them to the bus: `SYSTEM` or `SYSTEM/USER`.
   case unit(String)
-  /// A vetoer without a unit: its label, or else its process's name. Both are unverified.
+  /// A vetoer without a unit: its label, or else its process's name. The vetoer can choose either.
   case label(String)
 
   /// The most bytes of a text that are kept. Any process can write longer units and labels to the journal.

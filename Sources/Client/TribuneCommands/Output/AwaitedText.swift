@@ -9,7 +9,7 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// The text only counts observers beyond this number, because every user can have many observers.
+  /// The text lists at most this many observers, and counts the others, because every user can have many.
   private static let printedMax = 100
 
   func missingLines(of name: String, object: String) -> [String] {

@@ -79,7 +79,7 @@ extension Notification {
   }
 
   /// The line `time  :sender process[pid]  name  object  userInfo`, with the time of arrival. A retained
-  /// notification is marked, because it was posted earlier.
+  /// notification is marked, because it was posted before the observation.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -158,7 +158,8 @@ extension Context {
     }
   }
 
-  /// Reports a gap on standard error, and returns true, if the output is a template without a place for it.
+  /// If the output is a template, which has no place for a gap, reports the gap on standard error and returns
+  /// true. Returns false otherwise, and for a notification.
   func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {

@@ -10,7 +10,7 @@ final class OutputThread: Sendable {
     var byteCount = 0
   }
 
-  /// The most bytes that may wait. If no bytes wait, a longer part may wait alone.
+  /// The most bytes that may wait. If no other bytes wait, one call of `write` may add more.
   private static let byteCountMax = 1 << 20
 
   private let state = Mutex(State())

@@ -39,7 +39,8 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if only delegates and other hosts veto. The end of such a veto may not be announced.
+  /// True if the veto may end without an announcement: all vetoes are those of attached delegates (also by
+  /// failing) or of other hosts (through tribune-nats), or the default vetoes and a delegate failed.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -47,7 +48,8 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfTribuneNATS }
   }
 
-  /// The failures, if nothing else vetoes. At least one of them is the veto; the bus does not report which.
+  /// The failures, if there is no other veto; otherwise empty. At least one of the failures counts as the
+  /// veto, but the bus does not report which.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -112,7 +114,8 @@ extension Outcome {
   }
 }
 
-/// Example: `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing delegate has only a label.
+/// Example: `restore (restore.sh, pid 42, uid 0, backup.service)`. For a missing required delegate
+/// (id 0), only its label.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

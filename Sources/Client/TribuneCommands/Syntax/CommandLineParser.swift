@@ -65,7 +65,7 @@ struct CommandLineParser {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command. If the verb takes none, the remaining words are operands, even after a dash.
+  /// Takes the verb's command. If the verb takes none, the remaining words are operands, even `-x`.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Refuses a value that looks like an option. Otherwise, `--override --dry-run` would override.
+  /// Refuses a value that looks like an option. Otherwise, `--override --dry-run` would be no dry run.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -137,7 +137,8 @@ struct CommandLineParser {
     return word
   }
 
-  /// Refuses a time span behind an option like `--wait`: `post a.b --wait 5` would post the JSON 5.
+  /// Refuses a time span as the word behind an option like `--wait`, whose value follows `=`. Otherwise,
+  /// `post a.b --wait 5` would post the JSON 5.
   private func refuseSpan(behind row: OptionSyntax) throws(UsageError) {
     guard position < arguments.count, let next = String(validating: arguments[position], as: UTF8.self) else {
       return

@@ -57,7 +57,7 @@ enum OptionArgument: Equatable, Sendable {
   case span
   /// A span, or the word `infinity` or `forever`. The parser stores both words as a flag.
   case spanOrInfinity
-  /// The option may have a span, which follows `=`.
+  /// A span that can be omitted. If it is given, it follows `=`.
   case optionalSpan
   case number(ClosedRange<Int64>)
   case choice([String])

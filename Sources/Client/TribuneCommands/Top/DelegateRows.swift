@@ -3,8 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as in
-/// the bus's counts.
+/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as
+/// the bus counts them.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role

@@ -17,7 +17,8 @@ import TribuneSystem
     guard StandardOutput.useUTF8() else {
       throw .failure("this host lacks the locale C.UTF-8\nTry \"top --once\".")
     }
-    // Without a handler, ncurses ignores SIGTSTP during each draw, and Linux discards a pending SIGTSTP.
+    // If SIGTSTP has no handler, ncurses ignores it during each draw. The kernel then discards a pending
+    // SIGTSTP, so a Ctrl-Z could be lost.
     Signals.handle(Signals.terminalStop)
     guard let window = unsafe library.start() else {
       throw .failure("cannot draw on the terminal\nTry \"top --once\".")

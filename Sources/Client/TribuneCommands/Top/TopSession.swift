@@ -27,7 +27,7 @@ actor TopSession {
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
   /// True from SIGTSTP to SIGCONT. This type must not draw then, because the shell owns the terminal. After
-  /// the request to stop, this thread may still run for a moment.
+  /// `ThisProcess.stop()`, this thread can still run for a moment.
   private var isStopped = false
   private var isStale = false
 
@@ -35,7 +35,7 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
-    // The signals must go to this task, and not to ncurses' own handlers.
+    // From now on, the signals go to this task. Otherwise, the watch would raise them for ncurses' handlers.
     let signals = context.signals.signals
     let interruption = Task {
       for await signal in signals {
@@ -75,7 +75,7 @@ actor TopSession {
     (self.sampler, self.events, self.emit, self.interruption) = (sampler, events, emit, interruption)
   }
 
-  /// Returns when the user or a signal ends the session. May be called only once.
+  /// Returns when the user or a signal ends the session. Must be called at most once.
   nonisolated func run(every delay: Duration) async {
     await first(
       of: { await self.follow(every: delay) },
@@ -124,7 +124,7 @@ actor TopSession {
       isStopped = true
       ThisProcess.stop()
     case .signal(Signals.resume):
-      // After a SIGSTOP, the screen was not left, and others may have changed the terminal's settings.
+      // After a SIGSTOP, the screen was not left, and other programs can have changed the terminal.
       if !isStopped { screen.leave() }
       isStopped = false
       screen.forget()

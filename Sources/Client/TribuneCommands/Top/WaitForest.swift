@@ -2,7 +2,8 @@
 
 import Tribune
 
-/// Queries as trees. Below a query are the delegates that it waits for, and below each delegate its queries.
+/// Queries as trees. Below a query are the delegates that it waits for. Below each delegate are the queries
+/// that its connection asks.
 struct WaitForest {
   /// A query at a greater depth begins a new tree.
   private static let depthMax = 32
@@ -49,7 +50,7 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // If a connection answers its own query, its answer need not depend on its other queries.
+      // A connection's answer to its own query need not depend on the connection's other queries.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

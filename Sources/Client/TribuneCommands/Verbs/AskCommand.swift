@@ -46,7 +46,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // If the bus was lost meanwhile, a delegate might have vetoed, so --if-unreachable does not apply.
+      // Once the bus was reachable, a delegate might have vetoed. So --if-unreachable does not apply here.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -157,7 +157,7 @@ struct Query: Sendable {
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {
     do throws(TribuneError) {
-      // If the bus hangs, the deadline alone does not end this wait.
+      // The bus applies the deadline. If the bus hangs, only `bounded` ends this wait.
       let state = try await bounded(by: connection.bus.replyTimeout(for: deadline)) {
         [self] () async throws(TribuneError) -> HostEnforcement? in
         try await HostEnforcement.ask(about: askedName, after: event, within: deadline, over: connection)
@@ -202,8 +202,8 @@ struct Query: Sendable {
     }
   }
 
-  /// Runs `ask`, for at most a little longer than the bus may take. On a terminal, lists the delegates for
-  /// which the query waits. Elsewhere, reports each deferral on standard error.
+  /// Runs `ask`, for at most a little longer than the query's deadline. On a terminal, lists the delegates
+  /// for which the query waits. Elsewhere, reports each deferral on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply

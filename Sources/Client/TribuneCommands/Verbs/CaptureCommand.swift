@@ -25,7 +25,8 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file shows a loss only with the next packet, which may never come. So a loss is always reported.
+      // The file shows a loss only with the next packet, which may never come. So losses are reported even
+      // with --quiet.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -71,7 +72,7 @@ struct CaptureFile: Sendable {
 
   /// Returns no bytes for a loss of unknown size, because the comment of the next packet reports this loss.
   ///
-  /// - Parameter now: the time of a loss packet, in microseconds since 1970.
+  /// - Parameter now: the time of a packet with a `lost` frame, in microseconds since 1970.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {
     switch delivery {
     case .interrupted:

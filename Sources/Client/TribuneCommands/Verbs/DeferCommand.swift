@@ -40,7 +40,9 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate's id from the environment. 0 if this process does not answer the query.
+  /// The delegate's id from the environment. 0 if the environment does not name this query, that is, the
+  /// command was not started to answer it. The bus then takes the only delegate of this user that the query
+  /// waits for.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

@@ -143,13 +143,13 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// A note about patterns that only value queries match, because the user may have meant an action.
+  /// A note about patterns that match only value queries, because the user may have meant an action.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Waits for the end, and keeps the delegate alive: the connection does not retain delegates.
+  /// Waits until the verb must end, and keeps the delegate alive: the connection does not retain delegates.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError

@@ -72,7 +72,7 @@ struct GetCommand: Command {
       return try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
     }
     if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
-    // Programs get the bytes of the userInfo unchanged.
+    // Programs get the bytes of the userInfo unchanged, and a line feed.
     try context.write(bytes: notification.userInfo.bytes + [UInt8(ascii: "\n")])
   }
 }

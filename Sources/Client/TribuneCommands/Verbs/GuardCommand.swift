@@ -143,7 +143,7 @@ struct GuardCommand: Command {
   }
 
   /// Posts *will*, and waits for the bus's confirmation, because the command must not run unannounced. If it
-  /// is unknown whether the bus has received *will*, also announces a failure.
+  /// is unknown whether the bus has received *will*, also announces that the action failed.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -218,7 +218,7 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Posts as soon as the bus is reachable. If the connection had ended before, posts over a new one.
+  /// Posts as soon as the bus is reachable. If the connection has already ended, posts over a new one.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {

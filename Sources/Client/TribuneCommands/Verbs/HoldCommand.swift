@@ -38,7 +38,7 @@ struct HoldCommand: Command {
   private let span: Duration?
   private let spanText: String
   let command: [[UInt8]]
-  /// The process of `--pid=`. The holds last as long as this process lives.
+  /// The process of `--pid=`. When that process ends, the holds end.
   private let process: WatchedProcess?
   private let runsAnyway: Bool
   let lateness: Lateness
@@ -191,7 +191,8 @@ struct HoldCommand: Command {
     return termination.shellStatus
   }
 
-  /// A text about the time that the holds still last. A wait for a bus has used up some of it.
+  /// A text about the time that the holds still last. After a wait for a bus, `start` gives other clients 5 s
+  /// to return if there is a command. The holds are already in force then, so the 5 s count in that time.
   private func term(_ standing: HoldStanding) -> String {
     guard let span, let left = standing.left else { return "" }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
@@ -227,7 +228,9 @@ struct HoldCommand: Command {
     do throws(TribuneError) {
       var held = try await context.waitingForBus(toAsk: !command.isEmpty) {
         () async throws(TribuneError) -> Held in
-        // The command inherits the connection, but must not be able to send requests over it.
+        // If the command inherits the connection, the last hold is marked as the connection's last frame
+        // (`isLast`): at any further frame, the bus ends the connection. With --why-from, the command does
+        // not inherit it, because this process must still send new reasons.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }

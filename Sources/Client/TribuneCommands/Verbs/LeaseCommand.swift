@@ -82,8 +82,8 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Stops waiting, which withdraws the request. tribune-nats then releases a lease that it has just taken.
-  /// If the reply with the lease has already arrived, this function releases the lease.
+  /// Stops waiting, which withdraws the request. If tribune-nats has just taken the lease, but not
+  /// replied, it releases the lease. If the reply has already arrived, this function releases the lease.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {

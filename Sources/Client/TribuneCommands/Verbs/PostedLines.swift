@@ -44,7 +44,7 @@ struct PostedLines: Sendable {
 
   /// Returns the userInfo of each line before the first invalid line, and the flaw of this line.
   ///
-  /// - Parameter count: the number of earlier lines.
+  /// - Parameter count: the number of lines in earlier pieces.
   static func userInfos(
     of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
@@ -88,8 +88,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// True if the bus must confirm this post, which it may refuse although it accepts others. Users have
-  /// quotas of retained data and of files, and an object can have a protocol.
+  /// True if the command waits for the bus to confirm this post even if it is not the batch's last post. The
+  /// bus may refuse it, and still accept the last one: users have quotas of retained data and of files, and
+  /// an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }

@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// Vetoers that have left: delegates, and holds that mirror a logind lock. Each has time to return, because
-/// its service may only be restarting.
+/// Vetoers that have left: delegates, and holds that mirror a logind lock. Each gets time to return, because
+/// perhaps its service is only being restarted.
 final class Departures: Sendable {
   typealias Instant = ContinuousClock.Instant
 

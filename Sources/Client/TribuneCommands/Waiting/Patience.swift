@@ -7,12 +7,12 @@ struct Patience: Sendable {
   /// How long to wait; nil without a limit.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// The longest pause between questions if only delegates and other hosts veto. The end of such a veto may
-  /// not be announced.
+  /// The longest pause between questions if only delegates and other hosts veto. The end of such a veto is
+  /// not always announced.
   let pause: Duration
-  /// The shortest pause. Without it, a question and the change that it causes could repeat without end.
+  /// The shortest pause. Without it, a question that itself causes a change would be asked in a busy loop.
   let pauseMin: Duration
-  /// After `end`, answers to earlier questions are still awaited for this time.
+  /// How long after `end` this process still awaits the first verdict, and replies that precede it.
   let grace: Duration
   static let pauseDefault = Duration.seconds(30)
   let departures: Departures
@@ -49,8 +49,8 @@ struct Patience: Sendable {
   ///
   /// - Parameters:
   ///   - changes: signals changes that may end vetoes, also while `ask` runs.
-  ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil if the bus is gone. Then
-  ///     `changes` signals the bus's return. Throws if `changes` has ended.
+  ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil while the bus is gone.
+  ///     `changes` then signals the bus's return. Must throw after the end of `changes`.
   ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(
@@ -148,8 +148,8 @@ final class ChangeSignal: Sendable {
 
   func end() { continuation.finish() }
 
-  /// Waits for a change, which may already be pending. Also returns at the end, or on cancellation. After a
-  /// cancellation, it must not be called again.
+  /// Waits for a change, which may already be pending. Also returns after `end()`, or if the task is
+  /// cancelled. After a cancellation, `wait()` must not be called again.
   func wait() async {
     for await _ in changes {
       isPending.store(false, ordering: .releasing)

@@ -5,7 +5,8 @@ import TribuneJSON
 import TribuneWire
 
 /// Asks a query again after each change that may end its vetoes: ends of holds, changes of delegates,
-/// reloads, and delegates' announcements. To miss no change, this type observes changes before it asks.
+/// reloads, and the question's *may* notification (a delegate would now answer otherwise). To miss no change,
+/// this type observes changes before it asks.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
@@ -66,13 +67,14 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // The first deadline is at most the whole span, not the remaining time. Otherwise, required delegates
-        // could have too little time, and would fail. A verdict that comes too late is ignored.
+        // Until the first verdict, a question's deadline is at most the whole span, even if a part of it has
+        // passed. With only the rest, required delegates could time out, and would fail. If no verdict has
+        // come by the end of the time plus `Patience.grace`, `ask` throws.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
-        // If the bus was lost during the query, the holds may not all be back, so the question is repeated.
+        // If the bus was lost during the query, some holds may still be missing. So the query is repeated.
         if presence.isSettled { return verdict }
       }
     } catch {
@@ -101,7 +103,8 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, tribune-nats asks delegates by the name without the scope. So changes of both names count.
+  /// With a scope, tribune-nats asks delegates by the name without the scope. So a change counts if it
+  /// concerns either name.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }

@@ -40,7 +40,7 @@ struct StandingVetoes: Sendable {
 
   /// Takes a verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
-  /// - Parameter holdAges: the ages of holds, by id. Other vetoes count from their first verdict.
+  /// - Parameter holdAges: the ages of holds, by id. Other ages count from the first verdict with the veto.
   mutating func take(_ verdict: Verdict, holdAges: [UInt64: Duration], at now: Instant) -> [String] {
     var lines = known == nil ? ["waiting until \(subject) is allowed:"] : []
     let failures = verdict.vetoingFailures

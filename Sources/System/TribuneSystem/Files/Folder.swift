@@ -105,7 +105,7 @@ package enum Folder {
     }
   }
 
-  /// Nil if this is not a link.
+  /// Nil if `path` is not a symbolic link.
   package static func target(ofLink path: [UInt8]) -> [UInt8]? {
     var target = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe readlink(cString(path), &target, target.count)
@@ -137,7 +137,7 @@ package enum Folder {
   }
 
   /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that may read
-  /// the folder could hold it for ever. Therefore, `body` runs without the lock after `limit`.
+  /// the folder could hold it for ever. If the lock is not free within `limit`, `body` runs without it.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {

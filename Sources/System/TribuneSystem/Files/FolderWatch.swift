@@ -43,7 +43,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Watches a folder, and follows symbolic links. Returns a number that is the same for all its paths.
+  /// Watches a folder, and follows symbolic links. All paths of one folder get the same number.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
@@ -70,7 +70,7 @@ package final class FolderWatch: Sendable {
         // A full stream drops its oldest element for the new one, and then another for the overflow.
         if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
-        // Only a temporary lack of memory makes this read fail.
+        // Only a temporary lack of memory makes this wait fail.
         continuation.yield(.overflow)
       }
     }

@@ -4,8 +4,8 @@ import CTribuneLinux
 import Glibc
 package import TribuneWire
 
-/// The slices of one send. The list is reused, to avoid allocations. The slices' buffers must not grow
-/// between the first `append` and `send`.
+/// The slices of one send. The list is reused, to avoid allocations. After a slice is appended, its buffer
+/// must not grow until `send`.
 @safe package final class GatherList {
   private let vectors: UnsafeMutableBufferPointer<iovec>
   private var vectorCount = 0

@@ -11,7 +11,7 @@ package final class MemoryFile: AttachedFile {
     case notInMemory
     case notReadable
     case notWritable
-    /// A process could still resize the file, or write to one that must be immutable.
+    /// A process could still resize the file, or write to it although it must be immutable.
     case notSealed
     /// The file's length differs from the announced one.
     case hasLength(Int)

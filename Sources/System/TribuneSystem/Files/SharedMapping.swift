@@ -62,7 +62,7 @@ import Glibc
 
   package func store(_ value: UInt64, at offset: Int) { unsafe word(at: offset).pointee = value }
 
-  /// Stores a value after all earlier stores and before all later ones.
+  /// Stores a value after all stores that precede this call, and before all that follow the call.
   package func publish(_ value: UInt64, at offset: Int) { unsafe tribune_publish(word(at: offset), value) }
 
   private func word(at offset: Int) -> UnsafeMutablePointer<UInt64> {

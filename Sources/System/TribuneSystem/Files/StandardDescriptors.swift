@@ -4,7 +4,7 @@ import Glibc
 
 package enum StandardDescriptors {
   /// Opens /dev/null for missing standard descriptors: otherwise the next opened file could become standard
-  /// output. It must be called first.
+  /// output. Must be called before any file is opened.
   package static func fill() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {

@@ -36,8 +36,8 @@ package enum StandardError {
 
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// True if standard error is /dev/null. It compares device numbers, because a service's /dev can differ
-  /// from the /dev in which systemd opened the file.
+  /// True if standard error is /dev/null. Compares device numbers, because a service's /dev can differ from
+  /// the /dev in which systemd opened the file.
   package static var isNull: Bool {
     var (status, null) = (stat(), stat())
     return unsafe fstat(STDERR_FILENO, &status) == 0 && stat("/dev/null", &null) == 0
@@ -66,7 +66,7 @@ extension StandardError {
   /// The number of bytes that a pipe takes atomically: pipe(7).
   private static let pipeLength = 4096
 
-  /// Writes a line, cut at `pipeLength` bytes. Returns false if it would have to block.
+  /// Writes a line, cut at `pipeLength` bytes. Returns false if the write would have to block.
   package static func writeLineAtOnce(_ text: String) -> Bool {
     do throws(Errno) {
       guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }

@@ -9,8 +9,8 @@ import TribuneWire
 package final class ChildProcess: Sendable {
   package enum Input: Sendable {
     case inherited
-    /// The child's input is a file in memory. Unlike a pipe, it causes no error if the child does not read
-    /// it.
+    /// The child's input is a file in memory. Unlike a pipe, a file causes no error if the child does not
+    /// read its input.
     case bytes([UInt8])
   }
 

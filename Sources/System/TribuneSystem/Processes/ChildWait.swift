@@ -81,7 +81,7 @@ struct ChildWait: ~Copyable {
   /// Ends the group of a child that got a signal and has ended. The group gets the signal again, because a
   /// shell blocks signals while it starts a command: the first signal may have ended only the shell. The rest
   /// of the group is killed when the output pipe is closed, when SIGKILL is sent, or after a second. The
-  /// child is reaped later, so its id is not reused.
+  /// child is reaped only then, so the group's id is not reused before.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)

@@ -10,8 +10,8 @@ import Synchronization
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32
-    /// True if the kernel sent the signal. A terminal's signal, for example, goes to its whole foreground
-    /// group, including children.
+    /// True if the kernel sent the signal, for example for Ctrl-C at a terminal. The terminal's whole
+    /// foreground group then gets the signal, including children.
     package var isFromKernel: Bool
   }
 
@@ -19,7 +19,7 @@ package struct SignalWatch: Sendable {
 
   private let stream: AsyncStream<Signal>
   private let use = Use()
-  /// The signal mask before this watch. Children must start with it.
+  /// The signal mask before this watch. Children must start with this mask.
   package let maskBefore: SignalMask
 
   package var signals: AsyncStream<Signal> {

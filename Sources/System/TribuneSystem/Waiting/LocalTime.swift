@@ -31,7 +31,7 @@ package struct LocalTime: Equatable, Sendable {
       minute: parts.tm_min, second: parts.tm_sec)
   }
 
-  /// The time in UTC. It is nil before 1970. mktime(3) determines whether summer time applies.
+  /// The same time in UTC. Nil if this time is before 1970. mktime(3) determines whether summer time applies.
   package var microsecondsSince1970: UInt64? {
     var parts = unsafe tm()
     unsafe parts.tm_year = year - 1900

@@ -34,7 +34,8 @@ package enum Poll {
       isWoken: descriptors.1.revents != 0)
   }
 
-  /// Waits for data (if `forWriting`, for space), or until the peer is gone. Returns false after the timeout.
+  /// Waits for data (if `forWriting`, for space), or until the peer is gone. Returns false after the timeout,
+  /// and if a signal interrupts the wait.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
   ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
@@ -49,7 +50,7 @@ package enum Poll {
     return watched.revents != 0
   }
 
-  /// Waits for data. Returns false if the other end is gone.
+  /// Waits for data. Returns false if the other end is gone, even if unread data is left.
   static func waitForInput(of descriptor: CInt) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(POLLIN), revents: 0)
     while watched.revents == 0 { try unsafe wait(for: &watched, 1, nil) }

@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 
 package enum Thread {
-  /// Blocks the thread. Use it only to wait for conditions that no descriptor reports.
+  /// Blocks the calling thread. Use this function only to wait for conditions that no descriptor reports.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
   /// An id that is unique among live threads.

@@ -20,7 +20,7 @@ package struct Wakeup: ~Copyable, Sendable {
     _ = eventfd_write(counter.rawValue, 1)
   }
 
-  /// Waits for a signal, and clears it. May return early.
+  /// Waits for a signal, and clears it. Can return before the limit without a signal.
   package func wait(atMost limit: Duration) {
     do throws(Errno) {
       _ = try Poll.wait(for: self, timeout: limit)
