@@ -164,7 +164,7 @@ struct ObservingCommandTests {
     #expect(try bus.tribunectl("post", "a.b", "1").status == 0)
     let connection = try #require(try bus.connection(of: observer))
     let id = try #require(connection["connection"] as? String)
-    let buffered = try #require(connection["heldBytes"] as? Int)
+    let buffered = try #require(connection["bufferedBytes"] as? Int)
     #expect(buffered > 0)
     let list = try bus.tribunectl("list")
     #expect(list.lines.contains { $0.contains(" \(observer.pid) ") && $0.contains("  suspended  ") })

@@ -102,12 +102,12 @@ import TribuneWire
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     isPatient = false
-    dropFormerLocksOfMissingBus()
+    dropLocksOfMissingBus()
   }
 
-  private func dropFormerLocksOfMissingBus() {
+  private func dropLocksOfMissingBus() {
     guard !isPatient, bus == nil, !isRefused else { return }
-    locks.dropFormer()
+    locks.dropInheritedBlockLocks()
     knowsVetoes = true
     maskRefresh.request()
   }
@@ -184,7 +184,7 @@ import TribuneWire
     (objections, delegates, formerlyProbed) = ([:], [:], [:])
     isCurrent = false
     objectionRefresh.request()
-    dropFormerLocksOfMissingBus()
+    dropLocksOfMissingBus()
   }
 
   private func refreshObjections() async -> Bool {
@@ -272,7 +272,7 @@ import TribuneWire
         ServiceLog.error("cannot block \(lock) with logind, in spite of a veto: \(error)")
       }
     }
-    if !hasFailed, isCurrent, self.logind != nil { locks.dropFormer() }
+    if !hasFailed, isCurrent, self.logind != nil { locks.dropInheritedBlockLocks() }
     return !hasFailed
   }
 

@@ -17,7 +17,7 @@ extension Policy {
       guard line.effect == .allow else { return nil }
       let bound = line.bound(to: subject.user, as: index)
       let lacking = zip(line.who, line.whoTexts).filter { !$0.0.isMet(by: subject, for: .allow) }.map(\.1)
-      let isRight = request.isOfPart ? bound.overlaps(request) : bound.contains(request)
+      let isRight = request.isSatisfiedByPart ? bound.overlaps(request) : bound.contains(request)
       switch (line.actions.contains(request.action), isRight, lacking.isEmpty) {
       case (true, true, false):
         return NearMiss(index: index, lacks: "needs \(lacking.joined(separator: ", "))")

@@ -103,8 +103,8 @@ extension BoundLine {
 extension Request {
   package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
     switch effect {
-    case .deny: !action.isFiltered && !isOfPart
-    case .allow: isOfPart
+    case .deny: !action.isFiltered && !isSatisfiedByPart
+    case .allow: isSatisfiedByPart
     }
   }
 }

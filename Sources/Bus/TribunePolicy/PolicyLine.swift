@@ -133,7 +133,7 @@ package struct BoundLine: Sendable {
   }
 
   func hasNames(of request: Request) -> Bool {
-    names.contains { request.isOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
+    names.contains { request.isSatisfiedByPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }
 
   func overlaps(_ request: Request) -> Bool {

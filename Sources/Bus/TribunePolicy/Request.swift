@@ -8,16 +8,16 @@ package struct Request: Sendable {
   /// Empty for a message without an object. nil if the request is about all objects.
   package var object: String?
   /// True if permission for a part of the pattern is enough.
-  private(set) var isOfPart: Bool
+  private(set) var isSatisfiedByPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
     (self.action, self.pattern, self.object) = (action, pattern, object)
-    isOfPart = action == .list
+    isSatisfiedByPart = action == .list
   }
 
   package init(partOf pattern: Pattern, _ action: Action, object: String?) {
     self.init(action, pattern, object: object)
-    isOfPart = true
+    isSatisfiedByPart = true
   }
 
   /// A hypothetical request, for an explanation or an expectation. A request to list `**` without an object
@@ -30,7 +30,7 @@ package struct Request: Sendable {
       throw WireError(.invalidValue, "a monitor is about any object, so leave the object out")
     case .declare where pattern != .any:
       throw WireError(.invalidValue, "a declaration is about all names, so ask about **")
-    case .list where pattern == .any && object == nil: isOfPart = false
+    case .list where pattern == .any && object == nil: isSatisfiedByPart = false
     case .observe, .delegate, .set, .hold, .declare, .monitor, .list: break
     }
   }
@@ -39,7 +39,7 @@ package struct Request: Sendable {
   /// this request is allowed.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
-    request.isOfPart = false
+    request.isSatisfiedByPart = false
     return request
   }
 

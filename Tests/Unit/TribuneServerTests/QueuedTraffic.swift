@@ -168,7 +168,7 @@ struct QueuedTraffic: ~Copyable {
   var counted: Unread {
     Unread(
       notifications: queue.unsentNotificationCount, lost: queue.unreportedLostCount,
-      others: queue.unsentOtherCount, isMidFrame: queue.isMidFrame)
+      others: queue.unsentControlCount, isMidFrame: queue.isMidFrame)
   }
 
   mutating func handOver() throws(WireError) {

@@ -123,7 +123,7 @@ struct AskingTests {
       #expect(connections.map(\.id) == [":1", ":2", ":3"])
       #expect(connections.first?.queuedBytes == .max)
       #expect(connections.map(\.isSuspended) == [true, false, false])
-      #expect(connections.map(\.heldBytes) == [.max, 0, 0])
+      #expect(connections.map(\.bufferedBytes) == [.max, 0, 0])
       #expect(try await connection.status().vetoed == 3)
     }
   }

@@ -63,12 +63,12 @@ final class LogindLocks {
   func delay(_ lock: HostQuestion.Lock, at logind: LogindProxy) async throws(DBusError) {
     if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
-    dropFormer(.delay(lock))
+    dropInherited(.delay(lock))
   }
 
   func endDelay(_ lock: HostQuestion.Lock) {
     release(.delay(lock))
-    dropFormer(.delay(lock))
+    dropInherited(.delay(lock))
   }
 
   /// Makes later calls take the locks again, because a restarted logind may not know them.
@@ -82,9 +82,9 @@ final class LogindLocks {
   }
 
   /// Drops the inherited `block` locks. The caller must have taken its own locks, or know that it needs none.
-  func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
+  func dropInheritedBlockLocks() { for lock in HostQuestion.Lock.allCases { dropInherited(.block(lock)) } }
 
-  private func dropFormer(_ kind: Kind) {
+  private func dropInherited(_ kind: Kind) {
     for name in store.inheritedNames where name.hasPrefix("\(kind.name).") { store.drop(name) }
   }
 

@@ -98,6 +98,6 @@ nonisolated package enum BusMetrics {
       connections.reduce(0) { $0 + $1.queuedBytes })
     text.gauge(
       "tribune_buffered_bytes", unit: "bytes", "Bytes that are buffered for suspended connections.",
-      connections.reduce(0) { $0 + $1.heldBytes })
+      connections.reduce(0) { $0 + $1.bufferedBytes })
   }
 }

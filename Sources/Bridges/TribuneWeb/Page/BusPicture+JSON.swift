@@ -90,7 +90,7 @@ nonisolated extension BusPicture {
         ("observations", .integer(connection.observations)), ("delegates", .integer(connection.delegates)),
         ("queries", .integer(connection.queries)), ("posted", .integer(connection.posted)),
         ("lost", .integer(connection.lost)), ("queued", .integer(connection.queuedBytes)),
-        ("buffered", .integer(connection.heldBytes)), ("paused", .bool(connection.isPaused)),
+        ("buffered", .integer(connection.bufferedBytes)), ("paused", .bool(connection.isPaused)),
         ("lossy", .bool(connection.isLossy)), ("suspended", .bool(connection.isSuspended)),
       ]
     }

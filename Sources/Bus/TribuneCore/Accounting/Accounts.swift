@@ -68,7 +68,7 @@ package final class Accounts {
   }
 
   /// The total without the sixteenth that is reserved for privileged users.
-  package func totalBesideRoot(of resource: SharedResource) -> Int {
+  package func unreservedTotal(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16
   }
 
@@ -100,14 +100,14 @@ package final class Accounts {
     let others = sums.value.used[resource] - use
     guard !account.isPrivileged else { return max(0, total - others) }
     let othersWeight = sums.value.weights[resource] - (use > 0 ? account.weight : 0)
-    let left = totalBesideRoot(of: resource) - others
+    let left = unreservedTotal(of: resource) - others
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
   /// The share that the user would have if other users had no charges.
   package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
     guard !account.isPrivileged else { return total(of: resource) }
-    return totalBesideRoot(of: resource) * account.weight / (account.weight + 1)
+    return unreservedTotal(of: resource) * account.weight / (account.weight + 1)
   }
 
   /// Throws if the amount does not fit in the user's share. Ignores the charges of detached connections.
@@ -145,7 +145,7 @@ package final class Accounts {
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
-    used(resource) + amount <= totalBesideRoot(of: resource) - total(of: resource) / part
+    used(resource) + amount <= unreservedTotal(of: resource) - total(of: resource) / part
   }
 
   /// True if the user has more than its share. A share shrinks when other users take more.

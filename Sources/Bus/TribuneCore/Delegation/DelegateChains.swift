@@ -74,7 +74,7 @@ struct DelegateChains {
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object, noneIsEvery: true) { delegate in
       // Several patterns of one delegate can match, but the chain must contain the delegate only once.
-      if delegate.isFound(by: lookup) { delegates.append(delegate) }
+      if delegate.markFound(by: lookup) { delegates.append(delegate) }
     }
     delegates.sort { $0.precedes($1) }
     let index = routes.keep(delegates, at: place, of: key, nameLength: nameLength)

@@ -31,7 +31,7 @@ package final class DelegateRegistration {
   private let lookup = Cell<UInt64>(0)
 
   /// Returns false if this lookup has already found the delegate.
-  func isFound(by lookup: UInt64) -> Bool {
+  func markFound(by lookup: UInt64) -> Bool {
     guard self.lookup.value != lookup else { return false }
     self.lookup.value = lookup
     return true

@@ -47,7 +47,7 @@ nonisolated extension OutboundQueue {
     } else if entry.isNotification {
       unsentNotificationCount -= UInt64(entry.frameCount)
     } else {
-      unsentOtherCount -= UInt64(entry.frameCount)
+      unsentControlCount -= UInt64(entry.frameCount)
     }
   }
 

@@ -72,7 +72,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Includes lost notifications whose `lost` frame is unsent.
   var unsentNotificationCount: UInt64 = 0
   /// The number of unsent control frames, including the hello. `lost` frames do not count.
-  var unsentOtherCount: UInt64 = 0
+  var unsentControlCount: UInt64 = 0
 
   var entries: [Entry] = []
   /// The index of the first entry. Entries before it are no longer in use.
@@ -122,7 +122,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     if isNotification {
       unsentNotificationCount += UInt64(count)
     } else {
-      unsentOtherCount += UInt64(count)
+      unsentControlCount += UInt64(count)
     }
   }
 
@@ -291,7 +291,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     } else if entries[head].isNotification {
       unsentNotificationCount -= count
     } else {
-      unsentOtherCount -= count
+      unsentControlCount -= count
     }
   }
 
@@ -321,7 +321,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     attachedCount = 0
     unsentNotificationCount = 0
     unreportedLostCount = 0
-    unsentOtherCount = 0
+    unsentControlCount = 0
   }
 
   /// Copies short entries into one buffer, because a few waiting bytes must not keep a whole receive buffer

@@ -74,18 +74,18 @@ extension Sender {
       }
       countPause(for: observer)
       observer.pacing.flow = .pacing(since: since, isOver: true)
-      keepPaused(for: observer) { mayWait($0, since: since) }
+      resumePosters(of: observer, unless: { mayWait($0, since: since) })
       context.schedule(
         .pace, observer.token, afterNanoseconds: context.configuration.queue.paceMaxNanoseconds)
     case .lossy where isCheck:
-      keepPaused(for: observer) { $0.output.isPatient }
+      resumePosters(of: observer, unless: { $0.output.isPatient })
       if !observer.pacing.pausedPosters.isEmpty { scheduleCheck(of: observer) }
     case .flowing, .pacing, .lossy: break
     }
   }
 
   /// Reads again from those of the observer's paused posters for which `waits` returns false.
-  private func keepPaused(for observer: Session, _ waits: (Session) -> Bool) {
+  private func resumePosters(of observer: Session, unless waits: (Session) -> Bool) {
     let posters = observer.pacing.pausedPosters
     observer.pacing.pausedPosters = posters.filter { !$0.isClosed && waits($0) }
     for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }

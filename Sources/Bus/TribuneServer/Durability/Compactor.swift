@@ -157,9 +157,9 @@ final class Compactor {
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
-    let promised = wal.usedLength - lengthAtLastEnd
-    // A compaction is affordable now: it takes little longer than appending the `promised` bytes took.
-    if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
+    let appended = wal.usedLength - lengthAtLastEnd
+    // A compaction is affordable now: it takes little longer than the appends since the last one.
+    if appended >= wal.admissionLimit / 2 || appended >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
     }

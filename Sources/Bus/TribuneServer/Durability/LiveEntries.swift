@@ -59,9 +59,9 @@ final class LiveEntries {
     let frame = ControlFrameID(entry.moment)
     guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
     else { return false }
-    // Control frames are sent in order, so the last `unsentOtherCount` of them are unsent.
+    // Control frames are sent in order, so the last `unsentControlCount` of them are unsent.
     return session.output.controlCount &- frame.number
-      < UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
+      < UInt32(truncatingIfNeeded: session.output.queue.unsentControlCount)
   }
 
   private func isLiveFrame(_ entry: LogEntry, isTail: Bool) -> Bool {

@@ -9,7 +9,7 @@ import TribuneWire
 extension Recorder {
   @inline(__always) func countQueued(_ count: Int, at slot: ConnectionSlot, _ output: inout Output) {
     output.queuedCount &+= UInt32(truncatingIfNeeded: count)
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
@@ -53,17 +53,17 @@ extension Recorder {
   // MARK: Writes under way
 
   @inline(__always) func markSending(to session: Session) {
-    if survivesDeath { setFlag(.sending, of: session) }
+    if isLogging { setFlag(.sending, of: session) }
   }
 
   @inline(__always) func storeSent(to session: Session) {
-    if survivesDeath { storeSentCounts(to: session) }
+    if isLogging { storeSentCounts(to: session) }
   }
 
   private func storeSentCounts(to session: Session) {
     let slot = session.slot.index
     let unsent = UInt32(truncatingIfNeeded: session.output.unsentNotificationCount)
-    let unsentOthers = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
+    let unsentOthers = UInt32(truncatingIfNeeded: session.output.queue.unsentControlCount)
     let bufferedBefore = session.output.bufferedBefore
     wal.set(.sent, of: slot, to: session.output.queuedCount &+ bufferedBefore &- unsent)
     wal.set(.controlSent, of: slot, to: session.output.controlCount &- unsentOthers)
@@ -83,14 +83,14 @@ extension Recorder {
 
   /// Counts the control frames that an earlier daemon had queued. The log does not contain them.
   func countRestoredFrames(of session: Session) {
-    let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
-    guard survivesDeath, count > 0 else { return }
+    let count = UInt32(truncatingIfNeeded: session.output.queue.unsentControlCount)
+    guard isLogging, count > 0 else { return }
     session.output.controlCount &+= count
     setFlag(.unlogged, of: session)
   }
 
   func storeCounters(ofRecovered session: Session) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     storeSent(to: session)
     storeMidFrame(of: session)
     if session.output.writing == .closed { setFlag(.sending, of: session) }
@@ -135,15 +135,15 @@ extension Recorder {
 
   func markLast(of session: Session) {
     session.input.hasLast = true
-    if survivesDeath { setFlag(.hasLast, of: session) }
+    if isLogging { setFlag(.hasLast, of: session) }
   }
 
   func markUnreadFiles(of session: Session) {
-    if survivesDeath { setFlag(.hasUnreadFiles, of: session) }
+    if isLogging { setFlag(.hasUnreadFiles, of: session) }
   }
 
   func clearUnreadFiles(of session: Session) {
-    if survivesDeath { removeFlag(.hasUnreadFiles, of: session) }
+    if isLogging { removeFlag(.hasUnreadFiles, of: session) }
   }
 
   func setFlag(_ flag: SessionFlags, of session: Session) {

@@ -7,7 +7,7 @@ import TribuneWire
 /// Logs retained notifications. The keeper keeps their files.
 extension Recorder {
   func recordRetained(_ kept: RetainedNotification) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     var files = FilesHandedOver()
     buffer.append(true)
@@ -20,7 +20,7 @@ extension Recorder {
   }
 
   func recordForgotten(_ name: String, _ object: String) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(false)
     buffer.appendField(name)

@@ -29,7 +29,7 @@ final class Recorder {
   private let compactor: Compactor
   let postponed = PostponedPosts()
   /// False without a keeper. The recorder then logs nothing.
-  let survivesDeath: Bool
+  let isLogging: Bool
   let keeper: KeeperLink
   private let context: ServerContext
   let sessions: SessionTable
@@ -49,7 +49,7 @@ final class Recorder {
     wal.admissionLimit = context.configuration.logMaxBytes
     (bus, sessions) = (context.bus, context.sessions)
     (self.wal, self.keeper, self.files, self.context) = (wal, keeper, files, context)
-    survivesDeath = !keeper.hasEnded
+    isLogging = !keeper.hasEnded
     compactor = Compactor(wal, LiveEntries(postponed, context), context)
   }
 
@@ -141,7 +141,7 @@ final class Recorder {
 
   /// Must be called before a client learns of the ids.
   func storeIDs(givenTo acceptance: Acceptance) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     if let query = acceptance.query { wal.setLast(.query, query.rawValue) }
     if let delegate = acceptance.delegate { wal.setLast(.delegate, delegate.rawValue) }
   }
@@ -152,7 +152,7 @@ final class Recorder {
   }
 
   func recordEnd(of serial: Serial, by id: ConnectionID) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(serial)
     record(.registrationEnd, of: id, buffer.bytes)
@@ -187,14 +187,14 @@ final class Recorder {
 
   /// Must be called in a recovery. Does not compact, because the recovery must end first.
   func recordDetached(_ id: ConnectionID, until end: Instant) {
-    if survivesDeath { append(.detached, of: id, at: end) }
+    if isLogging { append(.detached, of: id, at: end) }
   }
 
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
   func recordSuccession(of predecessors: [ConnectionID], by session: Session) {
     session.predecessors += predecessors
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     for id in predecessors {
       let buffer = emptyBuffer()
       buffer.append(id.rawValue)
@@ -203,7 +203,7 @@ final class Recorder {
   }
 
   func recordAdvance(waitingFor unheard: [Session], until end: Instant) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(end.nanoseconds)
     for session in unheard { buffer.append(session.id.rawValue) }
@@ -211,7 +211,7 @@ final class Recorder {
   }
 
   func recordAwaitedPost(_ serial: Serial, of session: Session) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     guard bus.value.appendAwaitedPost(serial, by: session.id, to: buffer) else { return }
     record(.awaitedPost, of: session.id, buffer.bytes)
@@ -219,7 +219,7 @@ final class Recorder {
   }
 
   func recordAbandonment(of serial: Serial, of poster: ConnectionID, by session: Session) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(poster.rawValue)
     buffer.append(serial)
@@ -227,7 +227,7 @@ final class Recorder {
   }
 
   func recordFailure(of question: Question, reason: String) {
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(question.query.rawValue)
     buffer.append(question.delegate.rawValue)
@@ -238,7 +238,7 @@ final class Recorder {
   /// Logs a waiting post, in case the daemon dies. A planned restart first delivers all waiting posts.
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     // The log gets the contents of a userInfo file. The keeper does not get the file.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
@@ -249,7 +249,7 @@ final class Recorder {
 
   func recordDelivered(postponed number: UInt64) {
     postponed.remove(number)
-    guard survivesDeath else { return }
+    guard isLogging else { return }
     let buffer = emptyBuffer()
     buffer.append(number)
     record(.postponedPostDone, buffer.bytes)
@@ -273,7 +273,7 @@ final class Recorder {
 
   /// - Parameter isRecorded: false for a frame that is not worth logging, such as an entry of a long list.
   func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
-    guard survivesDeath, session.positions.connect != nil else { return }
+    guard isLogging, session.positions.connect != nil else { return }
     let number = session.output.controlCount &+ 1
     session.output.controlCount = number
     let frame = ControlFrameID(number: number, slot: session.slot.index)
@@ -318,7 +318,7 @@ final class Recorder {
     _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,
     _ head: RawSpan = RawSpan(), _ body: RawSpan = RawSpan()
   ) -> EntryPosition? {
-    guard survivesDeath else { return nil }
+    guard isLogging else { return nil }
     if !hasOpenTransaction { compactor.reserve(head.byteCount + body.byteCount, at: context.now) }
     return append(kind, of: id, at: moment ?? context.now, words: words, head, body)
   }
@@ -339,11 +339,11 @@ final class Recorder {
   // MARK: Reads under way
 
   @inline(__always) func markReceiving(from session: Session) {
-    if survivesDeath { setFlag(.receiving, of: session) }
+    if isLogging { setFlag(.receiving, of: session) }
   }
 
   @inline(__always) func markReceived(from session: Session) {
-    if survivesDeath { endReceiving(from: session) }
+    if isLogging { endReceiving(from: session) }
   }
 
   private func endReceiving(from session: Session) {

@@ -39,7 +39,7 @@ nonisolated package final class PassedAtStart {
   /// - Throws: `PassedError` if a descriptor is neither the log, nor the lease, nor a listening socket.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
     var foreign: [String] = []
-    for (descriptor, name) in passed where !sort(FileDescriptor(owning: descriptor), name) {
+    for (descriptor, name) in passed where !takeIfKnown(FileDescriptor(owning: descriptor), name) {
       foreign.append("\(descriptor) (\"\(name.escaped)\")")
     }
     guard foreign.isEmpty else {
@@ -73,7 +73,7 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
+  private func takeIfKnown(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
     switch StoredName(rawValue: name) {
     case .log:
       storedNames.insert(name)

@@ -68,7 +68,7 @@ struct FlowControl {
   }
 
   /// Returns the limit for a bus that has forgotten the limit in a restart.
-  mutating func confirm() -> UInt64 {
+  mutating func limitAfterRestart() -> UInt64 {
     let confirmed = max(limit ?? 0, fitting ?? 0)
     limit = confirmed
     return confirmed
@@ -97,7 +97,7 @@ extension LinkState {
   }
 
   mutating func confirmRoom() -> Outbox.Duty {
-    isServing ? outbox.append(Room(limit: flow.confirm()), serial: 0) : .none
+    isServing ? outbox.append(Room(limit: flow.limitAfterRestart()), serial: 0) : .none
   }
 }
 

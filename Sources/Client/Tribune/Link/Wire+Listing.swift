@@ -48,7 +48,7 @@ extension ConnectionInfo {
       age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
-      isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.buffered),
+      isLossy: entry.isLossy, isSuspended: entry.isSuspended, bufferedBytes: Int(clamping: entry.buffered),
       coalesced: Int(clamping: entry.coalesced), isSurviving: entry.isSurviving,
       postedBytes: Int(clamping: entry.postedBytes), delivered: Int(clamping: entry.delivered),
       denied: Int(clamping: entry.denied), refused: Int(clamping: entry.refused),

@@ -85,7 +85,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isLossy: Bool
   public var isSuspended: Bool
   /// Bytes of notifications that the bus buffers while the connection is suspended.
-  public var heldBytes: Int
+  public var bufferedBytes: Int
   /// The number of buffered notifications that later notifications have replaced.
   public var coalesced: Int
   /// True if the connection survives a restart of the bus. False if the bus had no space to log the

@@ -47,7 +47,7 @@ extension VerbName {
       Lists the connections to the bus, each with its registrations and its queue. QUEUED counts the bytes
       that wait for it, LOST its lost notifications. STATE is paused while the bus does not read from the
       connection, because an observer of its posts is slow; lossy while the connection does not read and loses
-      notifications; suspended while it wants none (with --json, heldBytes counts the buffered bytes). STATE
+      notifications; suspended while it wants none (with --json, bufferedBytes counts the buffered bytes). STATE
       also has "not surviving" if a restart of the bus would close the connection: the keeper has no copy of
       it, or the log has no space for its registrations.
 

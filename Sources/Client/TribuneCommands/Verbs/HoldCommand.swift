@@ -234,7 +234,7 @@ struct HoldCommand: Command {
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
-      guard let news = await news(of: held, in: context) else {
+      guard let news = await hostEffects(of: held, in: context) else {
         await held.connection.close()
         return .failure(TribuneError(.refused, "the hold is too late: the host is already about to do that"))
       }
@@ -247,7 +247,7 @@ struct HoldCommand: Command {
 
   /// Waits until logind knows of the holds that concern the host. Returns warnings and, on a terminal, the
   /// effects of the holds. Returns nil if the holds came too late.
-  private func news(of held: Held, in context: Context) async -> [String]? {
+  private func hostEffects(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
     // A connection that the command inherits cannot send requests.
     var asking = command.isEmpty ? held.connection : nil

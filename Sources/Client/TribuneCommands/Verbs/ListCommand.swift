@@ -147,7 +147,7 @@ extension ConnectionInfo {
         ("queuedBytes", .integer(queuedBytes)),
         ("lost", .integer(lost)),
         ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
-        ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
+        ("suspended", .bool(isSuspended)), ("bufferedBytes", .integer(bufferedBytes)),
         ("coalesced", .integer(coalesced)),
         ("surviving", .bool(isSurviving)), ("postedBytes", .integer(postedBytes)),
         ("delivered", .integer(delivered)), ("denied", .integer(denied)), ("refused", .integer(refused)),

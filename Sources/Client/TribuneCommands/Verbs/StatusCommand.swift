@@ -93,7 +93,7 @@ struct StatusCommand: Command {
     if connection.isPaused { rows.append(("State", "paused, so that its observers can catch up")) }
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
     if connection.isSuspended {
-      let held = connection.heldBytes.counted("byte is", "bytes are")
+      let held = connection.bufferedBytes.counted("byte is", "bytes are")
       let coalesced = connection.coalesced.counted("notification")
       rows.append(("State", "suspended; \(held) buffered for it, \(coalesced) coalesced"))
     }
