@@ -12,7 +12,8 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   package var connectionsMax = 256
   /// `PagesMax=`: the limit for each listening socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: how many names have their own series; also how many participants, and users by unit.
+  /// `MetricNamesMax=`: the most names, the most participants, and the most pairs of user and unit, that have
+  /// their own time series.
   package var metricNamesMax = 100
 
   package init() {}

@@ -250,7 +250,9 @@ class AttachedDelegate(Registration):
         self.ready.add_done_callback(ignore)
         self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
-            # The losses are not known yet, and the delegate gets no report after its replacement.
+            # The position is reserved for a report of the losses in an interruption. The number of
+            # losses is not known yet, and the delegate gets no report after its replacement, so
+            # report an unknown number now.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)

@@ -9,14 +9,14 @@ package import TribuneWire
 /// tokens and objects as numbers (`TextNumbers`).
 ///
 /// The nodes of up to `unusedMax` patterns without registrations stay, because programs repeatedly cancel an
-/// observation and observe the same name again. Beyond this number, the tree evicts the pattern that first
-/// lost its registrations, even if the pattern had registrations since.
+/// observation and observe the same name again. Beyond this number, the tree evicts the pattern that was the
+/// first to lose its registrations. If this pattern has registrations again, they stay in the tree.
 ///
 /// A key can have several patterns, and several registrations with one pattern. The tree is a class, because
 /// copies of a struct would share the nodes.
 package final class PatternTree<Key: Hashable> {
   /// The content is in a cell, because run-time checks for exclusive access would take a twentieth of the
-  /// time of an observation.
+  /// time in which the bus registers an observation.
   private final class Node {
     let content: Cell<Content>
 

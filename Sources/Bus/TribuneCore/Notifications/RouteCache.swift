@@ -80,8 +80,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of the entry that `keep` will replace, and empties it. When names alternate in an entry,
-  /// they reuse the memory of the array.
+  /// Takes the array of the entry that `keep` will replace, and empties it. The caller fills the array again.
+  /// So if names alternate in an entry, their routes need no new memory, up to `capacityKeptMax` receivers.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []

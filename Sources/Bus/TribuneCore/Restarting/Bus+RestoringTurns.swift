@@ -32,7 +32,8 @@ extension Bus {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // If all its delegates have left, the connection has no inbox yet, but can have unread questions.
+    // If all delegates of a connection have left, it can still have unread questions, but the replay may have
+    // made no inbox for it. In this case, `inbox(of:)` makes one.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -90,7 +91,8 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // Rebuild the list, in which the replay left duplicates, and connections that the server need not check.
+    // Rebuild `unreadInboxes`, in which the replay left duplicates, and connections whose `isReported` is
+    // false.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

@@ -49,8 +49,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // The counter includes only losses that the client knows from `lost` frames. Other losses are in the
-    // in-flight I/O, or are part of the losses of this restart.
+    // The counter includes only losses whose `lost` frames have been sent. After a hand-over, the unsent
+    // `lost` frames are in the in-flight I/O. Otherwise, their losses are part of the number in `Fate.loses`.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -21,8 +21,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// The content of a `frame` entry: the ids of the last query and delegate before a client's frame, the frame,
-/// and its context (`Acceptance.context`).
+/// The content of a `frame` entry: the last ids of a query and of a delegate that the bus had given before it
+/// accepted a client's frame, the frame, and its context (`Acceptance.context`).
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

@@ -122,8 +122,8 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // The log has only frames that an earlier daemon accepted. If this core refuses a request among them,
-    // `isRefused` stays true.
+    // The log has only frames that an earlier daemon accepted. If this frame is a request, set `isRefused`
+    // now. When this core has accepted the request, the code below restores the former value.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }

@@ -381,8 +381,8 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died, too. If the keeper noticed the death only after it forgot the lease, it would
-    // wait for a bus that never comes.
+    // The bus may have died, too. If the keeper forgot the lease before it noticed the death, it would then
+    // wait `waitLimitNanoseconds` for a next bus, which never comes.
     if let owner = state.owner { receive(from: owner) }
     guard watchedLease == lease else { return }
     forgetLease()

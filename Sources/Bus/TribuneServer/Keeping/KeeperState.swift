@@ -80,8 +80,8 @@ nonisolated package struct KeeperState: Equatable {
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// Must be called if `bus` has finally ended, or has left this keeper: other buses must not get the
-  /// descriptors.
+  /// Must be called if no other bus may resume `bus`, or if `bus` has left this keeper: other buses must not
+  /// get the descriptors.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
   /// Ends the keeper. While a bus is attached or awaited, the keeper stays, but at most `endingNanoseconds`.

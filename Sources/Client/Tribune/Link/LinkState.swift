@@ -45,7 +45,7 @@ struct LinkState {
   /// How long the link looks for a lost bus: zero for never, nil for ever.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
-  /// The session outlives the connection, because `Connection.id` stays readable.
+  /// The session remains after the end of the link, because `Connection.id` must stay readable.
   private(set) var session: Session?
   private var lastSerial: Serial = 0
   private var closers: [Serial: Reply<TribuneError?>] = [:]
@@ -169,14 +169,14 @@ struct LinkState {
     }
   }
 
-  /// Returns an action that resumes the calls waiting for capacity. If `wake` is true, a caller must wake the
-  /// link's thread.
+  /// Returns an action that resumes the calls waiting for capacity. If `wake` is true, the caller of this
+  /// method must wake the link's thread.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (action: Action, wake: Bool) {
     var written = outbox.wrote(batch, bytes: bytes, progress)
-    // A closing link's thread must learn when callers stop writing, because it then shuts the socket down for
-    // writing.
+    // If the link is closing, its thread must learn when no caller writes any more: the thread then shuts the
+    // socket down for writing.
     if case .closing = phase { written.wake = true }
     return (.plain(written.waiters, .success(())), written.wake)
   }
@@ -261,7 +261,8 @@ struct LinkState {
     return true
   }
 
-  /// Returns the reason if the connection has ended. If not, stores `closer`, which the end then resumes.
+  /// Returns the reason if the link has ended. If not, stores `closer`. When the link ends, `end` returns an
+  /// action that resumes `closer`.
   mutating func awaitEnd(_ id: Serial, _ closer: Reply<TribuneError?>) -> TribuneError?? {
     if case .ended(let error) = phase { return .some(error) }
     closers[id] = closer
