@@ -7,7 +7,7 @@ package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
     case mistake
     /// Another protocol with this name exists, and stays.
     case conflict
-    /// A file's protocol, which is at the location, replaces one that a connection has defined.
+    /// The file's protocol at `location` replaces one of the same name that a connection has defined.
     case replacement
   }
 

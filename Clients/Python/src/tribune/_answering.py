@@ -176,7 +176,8 @@ class Answering:
 
         Use this method in programs that a delegate starts. A delegate itself uses `Question.defer`.
         The default of `delegate`, 0, means the only delegate of this user that the query waits for.
-        Raises `TribuneError` with `NOT_FOUND` if the query does not wait for the delegate.
+        Raises `TribuneError`: `NOT_FOUND` if the query does not wait for the delegate; `REFUSED` if
+        `delegate` is 0, and the query waits for several delegates of this user.
         """
         await self._link.request(
             _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension)),

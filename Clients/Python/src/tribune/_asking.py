@@ -229,10 +229,10 @@ class Asking(Posting):
         ``error``. Until this last post, the action is under way, as after `begin`. `guard` can also
         decorate a coroutine function.
 
-        `wait` is the longest time to wait for the awaited observers of ``will``, in seconds. If
-        some observers do not acknowledge, `guard` calls `on_missing` with the reply, and then runs
-        the body. The other parameters are those of `ask`. If `guard` cannot announce the end of the
-        action within 5 s, it logs a warning.
+        `wait` is the longest time to wait for the awaited observers of ``will``, in seconds; with
+        None, `guard` does not wait for them. If some observers do not acknowledge, `guard` calls
+        `on_missing` with the reply, and then runs the body. The other parameters are those of
+        `ask`. If `guard` cannot announce the end of the action within 5 s, it logs a warning.
 
         Raises `Vetoed`, and `TribuneError` as `ask` and `post_awaited` do.
         """

@@ -487,7 +487,7 @@ class AwaitedReply:
 
     #: The number of connections that are done.
     acknowledged: int
-    #: Connections that are not done, by id.
+    #: Connections that are not done, sorted by id.
     missing: tuple[MissingObserver, ...] = ()
 
     def __bool__(self) -> bool:

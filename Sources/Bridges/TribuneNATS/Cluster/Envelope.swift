@@ -91,7 +91,8 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // An invalid value counts as a real question, because a delegate may do less for a dry run.
+    // Any value other than `yes` means a real question. If a real question were taken for a dry run, a
+    // delegate could omit what it must do before the action.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 

@@ -2,8 +2,9 @@
 
 import TribuneWire
 
-/// A key of the bucket: `NAME./OBJECT`. The key is unambiguous, because the tokens of a name never start with
-/// a slash. `=XX` stands for a byte of the object that keys cannot contain.
+/// A key of the bucket: `NAME./OBJECT`. The key is unambiguous, because a name contains no slash: the name
+/// ends at the first `./`. `=XX`, with two hexadecimal digits, stands for a byte of the object that is not an
+/// ASCII letter, an ASCII digit, `_`, `-` or `/`.
 nonisolated struct RetainedKey: Hashable, Sendable {
   let name: String
   let object: String

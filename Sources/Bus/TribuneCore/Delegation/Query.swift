@@ -36,7 +36,8 @@ struct Query {
     let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
-    /// True from the sending of the question until its turn ends, or it becomes unread (`QuestionTurns`).
+    /// True from the sending of the question until the delegate defers or asks a nested query, or the query
+    /// stops waiting for the delegate.
     var hasTurn = false
     /// The question's number in `QuestionTurns` if the question waits or has waited for its turn, else 0.
     var number: UInt64 = 0
@@ -50,7 +51,8 @@ struct Query {
       return !wasAsked && number == 0
     }
 
-    /// True if the timeout of the participant has expired. Its answer may still be on the way.
+    /// True if the participant's timeout has expired, and its answer may still be on the way: the bus has
+    /// sent the question, and the delegate is attached.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
@@ -270,7 +272,8 @@ struct Query {
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// Call this in a replay if the earlier bus had sent a question that waits for its turn on this bus.
+  /// Call this in a replay of the log if the earlier bus has already sent the question, but the question
+  /// still waits for its turn on this bus.
   mutating func markAskedBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true
@@ -355,7 +358,8 @@ struct Query {
   /// Settles the participants whose timeout has expired. After the deadline of the query, also settles
   /// unasked participants, because a delegate that the bus could not ask in time has not approved.
   ///
-  /// - Returns: the inboxes in which questions have become unread.
+  /// - Returns: the inboxes of participants that had a turn and have timed out. Their questions are now
+  ///   unread (`QuestionTurns`).
   mutating func expire(at now: Instant) -> [QuestionInbox] {
     var earliest = deadline
     var unread: [QuestionInbox] = []

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 /// Posts the bus's own notifications. These never pause a poster: a slow observer loses notifications at
-/// once, unless the observer is already paced.
+/// once, unless the observer is already paced, and `PaceMaxSec=` has not passed.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {

@@ -92,14 +92,16 @@ final class Sender {
       pause(poster, for: observer)
       scheduleCheck(of: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    // The queued notifications of a patient poster stay. Instead of those, the next run is lost (`losesNew`).
+    // Notifications of a patient poster (`Output.isPatient`) are queued, so the bus drops none of the queue.
+    // The observer instead loses the next notifications of posters that are not patient (`losesNew`).
     case .flowing where observer.output.holdsForPatient, .lossy where observer.output.holdsForPatient: break
     case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
-  /// True if the slow observer loses new notifications of this poster instead of queued ones. In these cases,
-  /// some queued notifications are of patient posters, or other posters still wait for the observer.
+  /// True if the slow observer loses new notifications of this poster instead of queued ones. That happens
+  /// only while notifications of patient posters are queued, or while other posters still wait for the
+  /// observer.
   ///
   /// - Parameter poster: nil for a notification that pauses no poster.
   private func losesNew(_ observer: Session, from poster: Session? = nil) -> Bool {
@@ -121,7 +123,8 @@ final class Sender {
       && observer.output.unreadByteCount > context.configuration.queue.highMarkBytes
   }
 
-  /// Pauses no poster: a slow observer loses notifications at once, unless it is already paced.
+  /// Pauses no poster: a slow observer loses notifications at once, unless the observer is already paced, and
+  /// `PaceMaxSec=` has not passed.
   func deliverWithoutPacing(
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {
@@ -252,7 +255,8 @@ final class Sender {
     context.statistics.value.lost += 1
   }
 
-  /// Moves as many notifications from the backlog to the queue as the client accepts, up to a snapshot.
+  /// Moves as many notifications from the backlog to the queue as the client accepts. Stops at a snapshot
+  /// that is not yet wholly queued.
   func refill(_ session: Session) {
     let controlFrames = session.output.refill()
     for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }

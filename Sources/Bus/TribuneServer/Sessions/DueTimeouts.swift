@@ -6,8 +6,9 @@ import TribuneWire
 /// Handles due deadlines of the core, and due `Timeouts`, when an iteration begins.
 ///
 /// Input that a client sent before its deadline counts, so the bus first reads from connections with due
-/// deadlines. If the client's user has no time left for all input of such a connection, the connection's
-/// deadlines wait for a limited number of rounds.
+/// deadlines. If the bus cannot read all input of such a connection now, the connection's deadlines wait for
+/// a limited number of rounds. Reasons are that the user's share of the bus's time is used up, or that the
+/// client is a paused poster.
 final class DueTimeouts {
   /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100

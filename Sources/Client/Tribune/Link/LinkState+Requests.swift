@@ -10,7 +10,8 @@ extension LinkState {
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
     /// The end of an awaited observation. The link keeps the observation's matcher until the bus has
-    /// confirmed this end.
+    /// confirmed this end: with the matcher, the link reports a failure for awaited notifications
+    /// that the bus sent before.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
@@ -152,7 +153,8 @@ extension LinkState {
     }
   }
 
-  /// Keeps a bound post for the next connection. Any retained post with the same key replaces the kept one.
+  /// Keeps a bound post for the next connection. A later retained post of this name and object replaces the
+  /// kept one. If the later one is not bound, or has no userInfo, the link keeps none.
   private mutating func keepBound(_ fields: Post, _ serial: Serial, _ message: Link.Message) {
     guard reconnects else { return }
     let key = ExactText("\(message.name)\0\(message.object)")

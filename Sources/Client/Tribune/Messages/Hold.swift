@@ -67,7 +67,7 @@ public final class Hold: Sendable {
   /// While the child has the duplicate, the hold stands, even if this process is killed. If the child sends
   /// anything over the duplicate, the bus ends the connection.
   ///
-  /// - Returns: nil unless the hold's frame was the last one on the connection's current socket.
+  /// - Returns: nil unless the hold was taken with `isLast`, over the socket that the connection still uses.
   package func duplicateSocket() throws(Errno) -> FileDescriptor? {
     try connection.link.duplicateSocket(lastOf: term.lastEpoch)
   }

@@ -7,7 +7,7 @@ import TribuneWire
 enum LoggedVetoer: Hashable, Sendable {
   /// The vetoer's units, as systemd reported them to the bus: `SYSTEM` or `SYSTEM/USER`.
   case unit(String)
-  /// A vetoer without a unit: its label, or else its process's name. The vetoer can choose either.
+  /// A vetoer without a unit: its label, or else its process's name. A process can choose any text for both.
   case label(String)
 
   /// The most bytes of a text that are kept. Any process can write longer units and labels to the journal.

@@ -78,7 +78,8 @@ struct GetCommand: Command {
 }
 
 extension RetainedInfo {
-  /// False if the entry is about a later notification of this name and object.
+  /// True if the entry has the notification's name, object, poster and length. A later notification with all
+  /// of these in common is mistaken for this one.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count
@@ -91,7 +92,8 @@ struct RetainedSnapshot: Sendable {
   private(set) var lost = 0
 
   /// - Parameter object: empty for any object.
-  /// - Throws: `notPermitted` if this user may not observe the name for any object.
+  /// - Throws: `notPermitted` if the policy does not allow the observation. Without an object, only a policy
+  ///   line for all objects allows it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, retained: true)
     var iterator = sequence.makeAsyncIterator()
