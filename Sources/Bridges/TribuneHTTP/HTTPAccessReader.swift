@@ -9,7 +9,8 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// An invalid value has the strictest effect: no name in `Hosts=`, no client served, or no network.
+  /// An invalid value has the strictest effect: `Hosts=` then adds no name, `TokenFile=` lets no client in,
+  /// and `AllowNetwork=` counts as no.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -31,7 +32,7 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// Refuses all clients: the line or file at `place`, which cannot be read, could have `TokenFile=`.
+  /// Refuses all clients, because the line or file at `place` cannot be read, and could contain `TokenFile=`.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {

@@ -21,7 +21,8 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// The limit of all unwritten responses together, in bytes. A single one can exceed the limit.
+  /// The limit of all unwritten responses together, in bytes. If no other response is unwritten, a single one
+  /// can exceed the limit.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
@@ -56,7 +57,8 @@ package import TribuneSystem
     self.answer = answer
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One client address must not use all connections. For Unix sockets, libmicrohttpd ignores this limit.
+    // One client address must not use all connections. For Unix sockets, libmicrohttpd ignores the limit per
+    // address.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
@@ -90,7 +92,8 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // More work of libmicrohttpd goes into a new work item. A loop would keep the main queue from other work.
+    // If libmicrohttpd has more to do, a new work item does it. A loop here would keep the main queue from
+    // other work.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -179,7 +182,8 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// libmicrohttpd calls this with each part of the body, with an empty part, and when the response is known.
+  /// `receiveRequest` calls this with each part of the body, with an empty part at its end, and again once
+  /// the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {

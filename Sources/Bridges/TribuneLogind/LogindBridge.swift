@@ -36,7 +36,8 @@ import TribuneWire
   private var logind: LogindProxy?
   /// True if `block` locks stop root, too; nil until logind has replied.
   private var bindsRoot: Bool?
-  /// False if `bindsRoot` may be outdated, because logind has stopped and may return in another version.
+  /// False until the running logind has been asked for `bindsRoot`. A restarted logind can be another
+  /// version.
   private var isVersionCurrent = false
   private var maskFailure: DBusError?
   /// True if `objections` are up to date.
@@ -52,9 +53,9 @@ import TribuneWire
   /// Objections without a lock, because logind was unreachable or refused the lock.
   private var unlocked: Set<Objection> = []
   private var preparing: Set<HostQuestion.Lock> = []
-  /// Counts logind's `PrepareFor…` signals, because a signal makes the reply to an earlier call outdated.
+  /// Counts logind's `PrepareFor…` signals. A signal during a call can make the call's reply outdated.
   private var preparationNews = 0
-  /// Each of these tasks waits for the previous task of its lock.
+  /// The latest task of each lock that announces a transition. It waits for the lock's previous task.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
   /// True once the bridge has read the vetoes, or has stopped waiting for the bus. Until then, the bridge
@@ -67,7 +68,7 @@ import TribuneWire
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
-  /// The bridge updates masks and locks separately, because logind may hang.
+  /// The bridge updates masks and locks separately: if logind hangs, the masks must not wait for the locks.
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
   private lazy var lockRefresh = Refresh { [weak self] in await self?.applyLocks() ?? true }
 
@@ -80,7 +81,8 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after the first attempts to connect to the bus (for at most `startTime`) and to D-Bus.
+  /// Returns after the first attempts to connect to the bus (for at most `startTime`) and to D-Bus, and after
+  /// the updates that these cause.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -240,7 +242,8 @@ import TribuneWire
   }
 
   /// Takes and releases the locks, but skips the lock of a shutdown or sleep that has begun. Returns false
-  /// after a failure. A stopped logind is not a failure, because the start of logind triggers a refresh.
+  /// after a failure, and is then called again. If logind does not run, returns true, because its start
+  /// triggers a refresh.
   private func applyLocks() async -> Bool {
     defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []
@@ -488,8 +491,9 @@ import TribuneWire
 
   // MARK: Both
 
-  /// Answers the value query `host.enforcement`. After a new hold, the answer comes when the hold is enforced
-  /// or the time is up. Before an allowed action, the answer names the locks and masks that remain.
+  /// Answers the value query `host.enforcement`. After a new hold, the answer comes when the hold is
+  /// enforced, or when enforcing it takes too long. Before an allowed action, the answer names the locks and
+  /// masks that still stop the action.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)

@@ -41,7 +41,7 @@ package final class LogindProgram: ServiceProgram {
 
   package func stop() async {
     // The bridge leaves its masks in place, because systemd runs this program with `--unmask` after the
-    // service. Without a bridge, a signal has interrupted `--unmask`.
+    // service. Without a bridge, this process runs with `--unmask`, and a signal has interrupted it.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects this host's bus with the other hosts of its cluster. The bus and NATS may restart at any time.
+/// Connects this host's bus with the other hosts of its cluster. The bus and NATS can restart at any time.
 /// Without NATS, the delegates that stand for other hosts veto. Without the bus, this gateway answers the
 /// questions of other hosts with a failure.
 final class Gateway {
@@ -159,8 +159,8 @@ final class Gateway {
     }
   }
 
-  /// Exports durable notifications. The task `earlier` may still export those of the previous connection. The
-  /// observation is awaited, so posters can wait for JetStream.
+  /// Exports durable notifications. The task `earlier`, which exports those of the previous connection, may
+  /// still run. The observation is awaited, so posters can wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -169,14 +169,14 @@ final class Gateway {
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
       // Each observation keeps notifications in memory, so a new one begins only after the end of the
-      // previous one. The new one misses the posts before its start.
+      // previous one. The new one misses the posts between the two.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      // While JetStream is slow, the export does not read from this connection. If the export used `bus`, all
-      // other work would wait, too.
+      // While JetStream is slow, the export does not read from its connection. If that were `bus`, all other
+      // work on `bus` would wait, too.
       let exports = try await Connection.connect(identifyingPosters: true)
       let closing = Task {
         _ = await bus.closed()
@@ -307,7 +307,7 @@ final class Gateway {
     return true
   }
 
-  /// Returns false also for an invalid message, because the main actor logs it.
+  /// Returns false also for an invalid message: the main actor then receives the message, and logs the error.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }

@@ -89,7 +89,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// libnats itself does not require TLS for tls:// addresses.
+  /// libnats itself does not require TLS for tls:// addresses, so this program tells it to.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
   package var others: [String] { roster.filter { $0 != host } }

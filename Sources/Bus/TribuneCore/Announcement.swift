@@ -4,7 +4,7 @@ package import TribuneWire
 
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
-  /// `reason` is nil if the client ended the connection.
+  /// `reason` is why the bus ended the connection. It is nil if the client ended the connection.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)

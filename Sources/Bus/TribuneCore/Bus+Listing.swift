@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// The lists that clients request. A list has only the entries that the policy lets the requester see.
 extension Bus {
-  /// Returns what a query of this name and object would meet, without asking any delegate. `entries` has the
-  /// object if it is declared, matching holds and actions under way, and missing required delegates.
+  /// Returns the delegates that a query of this name and object would ask, without asking them. `entries` has
+  /// the object if it has a protocol, matching holds and actions under way, and missing required delegates.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
@@ -30,7 +30,7 @@ extension Bus {
     return (entries, delegates)
   }
 
-  /// The holds of a connection, oldest first. If `connection` is 0, the holds of all connections.
+  /// The holds of a connection, or of all connections if `connection` is 0, oldest first.
   package func holdEntries(
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [HoldEntry] {

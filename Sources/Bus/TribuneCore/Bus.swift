@@ -27,7 +27,7 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections for which the server must check whether the client has read its questions (`QuestionTurns`).
+  /// Connections that must read earlier questions before the bus sends further ones (`popUnreadInbox`).
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
@@ -137,7 +137,7 @@ package struct Bus: ~Copyable {
   }
 
   /// Ends awaited posts and queries before the bus exits. Posters that wait get no reply, because a reply
-  /// would wrongly report the remaining observers as `gone`.
+  /// would wrongly report observers that have not acknowledged yet as `gone`.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -161,7 +161,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// Handles a frame. An answer is in time if `advance` has not yet timed out the delegate.
+  /// Handles a frame. After a timeout, a delegate's answer still counts until `advance` settles the delegate.
   ///
   /// - Parameter slice: the bytes of the frame. Effects refer to them without a copy.
   /// - Throws: only errors that close the connection. Other errors become `refusal` effects.
@@ -171,7 +171,7 @@ package struct Bus: ~Copyable {
     try take(frame, in: slice, from: slot, nil, at: now)
   }
 
-  /// - Parameter context: in a replay, the facts that the log has for the frame. Outside a replay, nil.
+  /// - Parameter context: the log's further facts about the frame, if there are any. nil outside a replay.
   mutating func take(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
     at now: Instant
@@ -218,7 +218,7 @@ package struct Bus: ~Copyable {
     let kept = fields.options.contains(.retained) ? snapshot(of: observation, for: slot) : []
     emit(.okay(slot, serial, Okay(registration: serial, retained: UInt32(clamping: kept.count))))
     guard fields.options.contains(.retained) else { return }
-    // Send buffered notifications first: after the snapshot, an old one would seem to be the newest.
+    // Send buffered notifications first: after the snapshot, an old buffered one would seem to be the newest.
     emitBuffered(for: slot)
     if !kept.isEmpty { emit(.snapshot(slot, serial, kept)) }
   }
@@ -263,7 +263,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Returns false if the serial is unknown.
+  /// Returns false if the connection has no registration or action with this serial.
   @discardableResult
   package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
     if let observation = connections[slot].observations[serial] {

@@ -6,8 +6,8 @@ import TribuneWire
 package struct BusLimits: Equatable, Sendable {
   /// The number of observations, monitors and declarations of a connection.
   package var observationsMax = 4096
-  /// The number of tokens in the patterns of a connection's observations and monitors. In the worst case, the
-  /// bus compares each new name with every token.
+  /// The number of tokens in the patterns of a connection's observations and monitors. For a name without a
+  /// cached route, the bus compares the name with every token in the worst case.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// The number of delegates and holds of a connection.
   package var delegatesMax = 4096
@@ -18,10 +18,10 @@ package struct BusLimits: Equatable, Sendable {
   package var queriesMax = 1024
   package var participantsMax = 65_536
   package var questionsAtATime = 64
-  /// The bytes of userInfo that all queries of a connection keep for delegates that the bus asks later. If
-  /// only one query of a connection keeps userInfo, this query is allowed to exceed the limit.
+  /// The bytes of userInfo that all queries of a connection keep for questions that the bus has not sent yet.
+  /// If only one query of a connection keeps userInfo, this query is allowed to exceed the limit.
   package var questionsMax = 32 << 20
-  /// The bytes of reasons and values that the bus keeps for a connection until the verdict or reply.
+  /// The bytes of reasons and values that the bus keeps for a connection's open queries and awaited posts.
   package var answersMax = 32 << 20
   /// The bytes of the delegates' identities in a verdict.
   package var outcomeIdentitiesMax = 65_536
@@ -36,12 +36,12 @@ package struct BusLimits: Equatable, Sendable {
   package var awaitedMax = 65_536
   /// A delegate's default timeout, in milliseconds.
   package var delegateTimeout: UInt32 = 5_000
-  /// The default deadline of queries and awaited posts, in milliseconds. `deadlineMax` is the longest one.
+  /// The default deadline of a query or awaited post, in milliseconds. Clients can set at most `deadlineMax`.
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// The totals that users share. The userInfo of one query of a user, and one answer to the user's queries,
-  /// are allowed to exceed the user's share of the log.
+  /// The totals that users share. The userInfo of one query of a user, and one answer to the user's queries
+  /// or awaited posts, are allowed to exceed the user's share of the log.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 
@@ -53,14 +53,14 @@ package struct BusLimits: Equatable, Sendable {
     totals[.log] = 20 << 20
     totals[.retained] = 32 << 20
     totals[.registrations] = 65_536
-    // A protocol with its ancestors takes up to 32 KiB of memory, so all together take up to 128 MiB.
+    // A protocol with its ancestors takes up to 32 KiB of memory, so 4096 protocols take up to 128 MiB.
     totals[.protocols] = 4096
     totals[.queues] = 1 << 30
     totals[.unreadFiles] = 16_384
     return totals
   }()
 
-  /// True for a user's own bus. Questions about the host are asked only on the system's bus.
+  /// True for a user's own bus, which refuses questions about the host: only the system's bus accepts these.
   package var isForUser = false
 
   package init() {}

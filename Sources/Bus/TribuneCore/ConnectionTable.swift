@@ -18,7 +18,7 @@ struct Connection {
   var delegatePatterns = (count: 0, tokenCount: 0)
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
-  /// The holds whose reason an `amend` has changed. The key is the serial of the hold's last `amend`.
+  /// The holds whose reason an `amend` has changed. The key is the serial of the hold's latest `amend`.
   var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// The key is the serial of the `ask` or the `begin`.
@@ -36,7 +36,7 @@ struct Connection {
   /// The number of observers of all `awaitedPosts`, including those that have acknowledged or failed.
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// True if the client has not reconnected since a restart. The client may still return and register again.
+  /// True if the client has not reconnected since a restart. The client can still return and register again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?
@@ -60,7 +60,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot contains `free`. If it contained nil, each read of a connection would copy an Optional.
+  /// A free slot contains `free`. With nil in its place, each read of a connection would copy an Optional.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))

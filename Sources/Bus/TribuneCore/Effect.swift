@@ -6,7 +6,7 @@ package import TribuneWire
 /// in their order. An optional `QueryTail` is for monitors, and is nil if the bus has no monitors.
 package enum Effect {
   case okay(ConnectionSlot, Serial, Okay)
-  /// The bus refuses a frame, and the connection stays open.
+  /// The bus refuses a frame, or a `cancel` has ended the frame's query or wait. The connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
@@ -46,8 +46,8 @@ extension Effect {
 
 package struct Decision {
   package let verdict: Verdict
-  /// The indices of the outcomes that are vetoes. If a delegate timed out, left or failed, its failure policy
-  /// decides whether this is a veto.
+  /// The indices of the outcomes that are vetoes. If a delegate timed out, left or failed, the delegate's
+  /// failure policy decides whether its outcome is a veto.
   package let vetoes: OutcomePlaces
   package let omittedVetoCount: Int
   package let mode: QueryMode

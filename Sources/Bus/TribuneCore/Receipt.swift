@@ -18,7 +18,7 @@ package struct Acceptance {
   package internal(set) var delegate: DelegateID?
   /// True if the frame has made a registration.
   package internal(set) var isRegistered = false
-  /// The encoded `LoggedContext` of the frame. The log must keep it with the frame for a replay.
+  /// The encoded `LoggedContext` of the frame. The log must store this context with the frame for a replay.
   package internal(set) var context: ByteBuffer?
   /// The bytes of `context` that count in the user's share of the log.
   var chargedLength = 0

@@ -12,7 +12,7 @@ extension WriteAheadLog {
   /// True if no compaction is under way, and the log is long, and has grown enough since the last compaction.
   /// The log is long above 1 MiB, or above half of `admissionLimit` if this half is less. The log has grown
   /// enough if it has doubled. The growth is also enough if it exceeds both a sixteenth of the limit and half
-  /// of the space that the last compaction left.
+  /// of the space that the last compaction left free.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
@@ -89,8 +89,8 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Makes the other segment active, and returns true. `compact` must then have read all entries. If a live
-  /// entry did not fit, instead abandons the compaction, leaves the log unchanged, and returns false.
+  /// Makes the other segment active, and returns true. Requires that `compact` has read all entries. If a
+  /// live entry did not fit, instead abandons the compaction, leaves the log unchanged, and returns false.
   package func endCompaction() -> Bool {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }
     if compaction.isFull {

@@ -11,7 +11,7 @@ import TribuneWire
 /// needed, a *compaction* copies the live ones to the other segment, and the segments change roles.
 ///
 /// The process can die between any two stores. Each change first stores all its bytes, and then becomes
-/// visible by one store of one word. Readers ignore bytes behind the committed length.
+/// visible by one store of one word. Readers ignore bytes after the committed length.
 ///
 /// The log checks everything that it reads: words against their complements, entries against their checksums,
 /// and lengths against the available bytes.
@@ -21,7 +21,7 @@ package final class WriteAheadLog {
     var admissionLimit: Int
     var used: Int
     var committed: Int
-    /// The length of the entries that the last compaction kept. 0 before the first compaction.
+    /// The log's length at the end of the last compaction. 0 before the first compaction by this process.
     var kept = 0
     var compaction: Compaction?
     var isOtherSegmentStale = false
@@ -30,7 +30,7 @@ package final class WriteAheadLog {
   struct Compaction {
     var read = 0
     var written = 0
-    /// Entries at or behind this offset were appended after the compaction began.
+    /// Entries at this offset and after it were appended after the compaction began.
     var tailStart: Int
     var isFull = false
     var commits = false

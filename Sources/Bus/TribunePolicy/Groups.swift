@@ -9,7 +9,7 @@ package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
   package let members: [UInt32]
-  /// The groups whose membership is known, in ascending order. nil if the membership is known for all groups.
+  /// The groups that the bus looked up, in ascending order. nil if `members` is complete.
   package let lookedUp: [UInt32]?
 
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {
@@ -34,7 +34,7 @@ package struct Groups: Hashable, Sendable {
     self.init([primary] + named.filter(all.hasInOrder), lookedUp: named)
   }
 
-  /// Returns nil if the membership is unknown.
+  /// Returns nil if it is unknown whether the process is in the group.
   package func contains(_ group: UInt32) -> Bool? {
     if members.hasInOrder(group) { return true }
     guard let lookedUp else { return false }

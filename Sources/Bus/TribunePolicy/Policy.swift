@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The lines that decide which process may do what. The bus refuses an action that is not allowed by any
-/// line. A deny line overrides all allow lines, in any order. A registration needs one allow line that covers
-/// its whole pattern. A deny line for any part of the pattern refuses the registration.
+/// line. A deny line overrides all allow lines, whatever the order of the lines. A registration needs one
+/// allow line that covers its whole pattern. A deny line for any part of the pattern refuses the
+/// registration.
 ///
-/// A deny line for a part of an observation's pattern removes only this part. A deny line refuses the
-/// observation only if the line covers the whole pattern. A list includes a registration if an allow line
-/// covers a part of the registration's pattern, unless one deny line covers the whole pattern. The bus lists
-/// data without a name only for subjects that are allowed to list everything.
+/// Observations and lists are exceptions. A deny line for a part of an observation's pattern removes only
+/// this part. A deny line refuses the observation only if the line covers the whole pattern. A list includes
+/// a registration if an allow line covers a part of the registration's pattern, unless one deny line covers
+/// the whole pattern. `Request.listAll` decides about data that belong to no name.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -37,7 +38,8 @@ package struct Policy: Equatable, Sendable {
   }
 
   /// Decides the request. If its action also needs permission for another action, decides about the other
-  /// action first. Returns a refusal of the other action with its request, else the decision and `request`.
+  /// action first. If the other action is refused, returns this refusal and its request. Else returns the
+  /// decision on `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {

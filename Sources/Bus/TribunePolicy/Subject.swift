@@ -89,7 +89,8 @@ package enum Condition: Hashable, Sendable {
 
   private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
 
-  /// Explains why a process cannot meet both this condition and `others`. nil if the check finds no reason.
+  /// Explains why a process cannot meet this condition, alone or with `others`. nil if the check finds no
+  /// reason.
   func doubt(after others: [Condition]) -> String? {
     switch self {
     case .anyUser, .group, .unknown: return nil
@@ -134,7 +135,7 @@ package enum Condition: Hashable, Sendable {
     return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
   }
 
-  /// True if units cannot match both globs. The result is always false if both globs have wildcards.
+  /// True if one unit cannot match both globs. The result is always false if both globs have wildcards.
   private static func exclude(_ one: String, _ other: String) -> Bool {
     if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
     return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])

@@ -39,12 +39,12 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Checks a delegate with the stated protocols and patterns against the protocol of its object. The
-  /// delegate must state that protocol, or one that inherits from it. The delegate must respond to every
-  /// required method of these protocols, and each pattern must match one of their methods. Other stated
-  /// protocols must exist, but do not count.
+  /// Checks a delegate with the stated protocols and patterns against `required`, the protocol of its object.
+  /// The delegate must state `required`, or a protocol that inherits from it. `required` and the stated
+  /// protocols that inherit from it *count*. The delegate must respond to each of their required methods.
+  /// Each pattern must match one of their methods. Other stated protocols only have to exist.
   ///
-  /// - Parameter allowsOthers: if true, a pattern need not match a method of these protocols.
+  /// - Parameter allowsOthers: if true, a pattern need not match a method of the protocols that count.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false

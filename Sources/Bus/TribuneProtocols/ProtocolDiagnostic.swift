@@ -5,9 +5,9 @@ import TribuneWire
 package struct ProtocolDiagnostic: Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
     case mistake
-    /// Another protocol with this name exists, and stays.
+    /// The protocol's name already has another definition, which stays.
     case conflict
-    /// The file's protocol at `location` replaces one of the same name that a connection has defined.
+    /// The protocol at `location` in a file replaces one of the same name that a connection has defined.
     case replacement
   }
 

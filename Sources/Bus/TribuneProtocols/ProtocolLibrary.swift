@@ -40,10 +40,11 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// Links the sources only with each other, and omits protocols with errors.
+  /// Links the sources with each other, but with no library. Omits protocols with errors.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  /// Replaces the definitions of all files. Omits protocols with errors. Returns the errors and replacements.
+  /// Replaces all protocols from files by those in `sources`, and omits protocols with errors. Returns the
+  /// errors, and the replacements of owners' protocols.
   package mutating func load(_ sources: [ProtocolSource]) -> [ProtocolDiagnostic] {
     var (linked, diagnostics) = Self.link(sources, known: [:])
     var loaded: [String: Entry] = [:]
@@ -72,7 +73,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - parents: protocols to inherit from, instead of the library's protocols of the same names.
-  ///   - yields: if true, a file's different definition of a name stays, and is no reason to throw.
+  ///   - yields: if true, and a file has another definition of a name, keeps that one instead of throwing.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],

@@ -11,7 +11,7 @@ package enum ProtocolLimits {
   package static let typeDepth = 32
   /// The number of fields in a struct, and of values in an enum.
   package static let fieldsPerType = 128
-  /// The number of types, including inherited ones. The limit of methods also includes inherited methods.
+  /// The number of types, including inherited ones. `methodsPerProtocol` also includes inherited methods.
   package static let typesPerProtocol = 128
   package static let methodsPerProtocol = 512
   package static let parentsPerProtocol = 16

@@ -15,8 +15,8 @@ package final class BusInstance {
 
   /// - Parameters:
   ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
-  ///   - isStepped: true in the simulation. Its own loop then serves the main queue, and the bus closes
-  ///     descriptors without threads.
+  ///   - isStepped: true in the simulation. The simulation's loop then serves the main queue instead of
+  ///     `EventLoop`, and the bus closes descriptors without threads.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -81,7 +81,7 @@ package final class BusInstance {
     }
   }
 
-  // MARK: From the first to the last
+  // MARK: Start and end
 
   /// If this process dies before `endTakeOver`, the log counts an unfinished recovery.
   package func takeOver() {
@@ -89,7 +89,8 @@ package final class BusInstance {
     server.takeOver(passed)
   }
 
-  /// Must also be called if starting fails after `takeOver`: the log is not the cause of such a failure.
+  /// Must also be called if starting fails after `takeOver`. The log is not the cause of such a failure, so
+  /// it must not count an unfinished recovery.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {

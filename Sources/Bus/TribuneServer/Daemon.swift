@@ -185,7 +185,8 @@ package final class Daemon {
 
   private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
-    // Takes the previous daemon's socket over if the keeper passed it: clients can have connected meanwhile.
+    // If the keeper passed the previous daemon's socket, this daemon takes the socket over. Clients that have
+    // connected since the previous daemon ended wait in the socket.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(socketMode)
@@ -301,7 +302,7 @@ package final class Daemon {
 
   // MARK: Running
 
-  /// Sends one status for all changes within `statusIntervalSeconds`.
+  /// Sends the service manager one status for all changes within `statusIntervalSeconds`.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
     server.iterationEnded = nil
@@ -328,7 +329,7 @@ package final class Daemon {
     }
     isReloading = true
     notifier.reloading()
-    // Looking up users and groups may take long, so another thread loads the configuration.
+    // Looking up users and groups can take long, so another thread loads the configuration.
     DispatchQueue.global().async { [arguments] in
       let (loaded, diagnostics) = ConfigurationFiles.reload(arguments.configurationDirectory) {
         Self.loadConfiguration(arguments)

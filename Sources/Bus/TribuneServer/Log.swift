@@ -7,7 +7,7 @@ package import TribuneWire
 /// The daemon's messages to its operator: journal entries if standard error leads to the journal, else lines
 /// on standard error.
 ///
-/// Escapes all text, because messages and fields may contain a client's text.
+/// Escapes all text, because messages and fields can contain a client's text.
 package final class Log {
   /// The values are the priorities of syslog(3).
   nonisolated package enum Level: Int32, Comparable, CaseIterable, Sendable {

@@ -4,19 +4,19 @@ package import TribuneWire
 
 /// The identity of a Varlink call, used as the serial of the call's frames.
 ///
-/// From the serial in an answering frame, the daemon knows which reply to make. The daemon needs no record of
-/// the call, even after a restart. A connection has one call at a time.
+/// From the serial in an answering frame, the daemon knows which reply to make. So the daemon needs no record
+/// of the call, even after a restart. A call needs no number, because a connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
-    /// The payload of the `ok` is already the complete reply.
+    /// The daemon has made the complete reply without the core, and puts it in the payload of an `ok`.
     case madeReply = 1
     case tell
     case ask
     case observe
     case delegate
     case hold
-    /// The client gets no reply to the frame. The frame withdraws a registration of a refused call, or
-    /// answers a ticket.
+    /// The bus's answer to the frame does not become a reply. The frame withdraws a registration of a refused
+    /// call, or answers or defers the request of a ticket.
     case takeBack
   }
 
@@ -25,8 +25,8 @@ package struct CallID: Equatable, Sendable {
   package var takesMore: Bool
   package var index: UInt8
   package var count: UInt8
-  /// The low bits of the call's time in microseconds. They give each post a different serial, which the
-  /// notification's ticket contains. A late answer to one ticket therefore cannot match a later post.
+  /// The low bits of a post's time in microseconds; 0 in other calls. They give each post a different serial,
+  /// which the notification's ticket contains. So a late answer to one post cannot match a later post.
   package var moment: UInt32
 
   /// - Parameter now: the current time in nanoseconds.

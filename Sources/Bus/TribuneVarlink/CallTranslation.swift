@@ -7,8 +7,8 @@ package enum TranslatedCall {
   case frames(ByteBuffer)
   /// The reply without its final zero byte; nil if the client wants no reply.
   case reply(String?)
-  /// A frame that the ticket's connection might have sent: it answers the ticket's request, or asks for more
-  /// time.
+  /// The frame answers the ticket's request, or asks for more time. The bus handles the frame as if the
+  /// connection in the ticket had sent it.
   case answer(Ticket, ByteBuffer, isOneway: Bool)
 }
 
@@ -99,7 +99,7 @@ extension VarlinkCall {
   /// Each pattern needs a frame, and a `CallID` counts the frames in 8 bits.
   private static let patternsMax = 128
 
-  /// Without `more`, a call's registrations would end with the only reply.
+  /// Throws unless the call has `more`. Without `more`, its registrations would end with the first reply.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation

@@ -7,7 +7,7 @@ package struct FrameReply {
   /// The reply without its final zero byte; nil if the client gets no reply.
   package let message: String?
   package let isLast: Bool
-  /// True if the connection must end with the call: other registrations of the call could still cause frames.
+  /// True if the connection must end with the call, because other registrations of the call still exist.
   package var endsConnection = false
 
   package struct Context {
@@ -213,9 +213,9 @@ package struct FrameReply {
   /// The most bytes of userInfo or values in one reply, including JSON escapes.
   private static let contentMax = VarlinkCall.lengthMax
 
-  /// Makes the member for userInfo or a value. A JSON object becomes the member that the parameter `name`
-  /// states. Other content becomes the member `text`, because clients with strict types accept only objects
-  /// in the former. If the content is longer than `space`, the member `omittedBytes` has its length.
+  /// Makes the member for userInfo or a value. If the content is a JSON object, the member is called `name`.
+  /// Else it is called `text`, because clients with strict types accept only objects in the member `name`. If
+  /// the content is longer than `space`, the member is `omittedBytes`, with the content's length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,

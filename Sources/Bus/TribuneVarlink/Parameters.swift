@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// The parameters of a call. Unknown parameters are errors, because they may be misspelt.
+/// The parameters of a call. Unknown parameters are errors, because they are probably misspelt.
 struct Parameters {
   private let object: JSONNode?
   private var known: Set<String> = []

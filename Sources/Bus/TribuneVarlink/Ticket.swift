@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// Identifies a question or an awaited notification that the bus has sent to a connection.
 ///
-/// The addressed connection's user may answer on any connection that knows the ticket. The ticket contains a
-/// secret of the addressed connection, which other clients cannot guess.
+/// Any connection of the same user can answer with the ticket. The ticket contains a secret of the connection
+/// to which the bus has sent the request, so other clients cannot guess a ticket.
 package struct Ticket: Equatable, Sendable {
   package enum Request: Equatable, Sendable {
     case question(QueryID, DelegateID)

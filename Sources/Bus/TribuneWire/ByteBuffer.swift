@@ -71,7 +71,7 @@
 
   @inlinable @inline(__always) package var count: Int { unsafe state.pointee.count }
 
-  /// The caller must not hold the span across an append, which may move the storage.
+  /// The caller must not hold the span across an append, because an append can move the storage.
   @inlinable package var bytes: RawSpan {
     @_lifetime(borrow self)
     @inline(__always) get {
@@ -143,7 +143,7 @@
     unsafe state.pointee.base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// A slice must not extend beyond `newCount`, because later appends overwrite the bytes there.
+  /// No slice in use must extend beyond `newCount`, because later appends overwrite the bytes there.
   package func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count)
     unsafe state.pointee.count = newCount

@@ -164,7 +164,8 @@ package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
   /// In milliseconds. 0 if the frame sets no deadline: the bus then applies its default.
   var deadline: UInt32 { get set }
-  /// For a registration, the fields of the frame with which a client repeats it after reconnecting.
+  /// For a registration, the fields of the frame with which a client repeats the registration after
+  /// reconnecting.
   var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
@@ -228,7 +229,7 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// The query is 0, which means that the action began without the bus to which the client reconnects.
+  /// With query 0, the frame registers an action that began without the bus to which the client now connects.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 

@@ -4,8 +4,8 @@ extension RawSpan {
   /// A hello, or a whole frame that has been checked, must begin at `offset`.
   package func frameLength(at offset: Int) -> Int {
     let length = integer(at: offset, as: UInt32.self)
-    // As a length, the magic number's first 4 bytes mean 1.2 GB. Frames are shorter: their fields and their
-    // payload have at most about 1 GiB each, and a frame never has both so long.
+    // Read as a length, the magic number's first 4 bytes are 1.2 GB. Frames are shorter: their fields and
+    // their payload have at most about 1 GiB each, and no frame has both long fields and a long payload.
     return length == UInt32(truncatingIfNeeded: Hello.magic) ? Hello.length : Int(length)
   }
 
@@ -99,7 +99,8 @@ extension FrameView {
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
-  /// The length in bytes of the payload, or of a `post`'s file. The frame must have all its fields.
+  /// In bytes: the length of the payload, or of the file that a `post` has instead of a payload. The frame
+  /// must have all its fields.
   package var userInfoLength: Int {
     guard header.kind == .post, header.flags.contains(.descriptor) else { return header.payloadLength }
     return Int(fields.integer(at: Post.lengthOffset, as: UInt32.self))

@@ -59,7 +59,7 @@ package enum NameSyntax {
 
   /// True if the last token is `will` or `did` followed by a verb, as in `willClose`. Delegates receive such
   /// notifications, as in AppKit. False for the bus's own names, such as `tribune.bus.didReload`, because
-  /// they are not about an action on an object. The name must be valid.
+  /// these names are not about an action on an object. The name must be valid.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
     let token = lastToken(of: name)

@@ -55,9 +55,9 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  /// True if this pattern comes before `other` in the order of specificity. The first parts of different
-  /// kinds decide: text comes before `*`, and `*` before `**`. If all kinds are equal, more parts come first,
-  /// then the bytes of the texts decide.
+  /// True if this pattern comes before `other` in the order of specificity. The first pair of parts with
+  /// different kinds decides: text comes before `*`, and `*` before `**`. Without such a pair, the pattern
+  /// with more parts comes first. If both have equally many parts, the bytes of the texts decide.
   package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }

@@ -24,7 +24,8 @@ extension Pattern {
     relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
   }
 
-  /// Compares pairs of tokens. `compare` gets each pair with a star, and returns the result, or nil to go on.
+  /// Compares the patterns token by token. `compare` gets each pair of tokens of which one or both are stars.
+  /// It returns the result for the whole patterns, or nil to go on with the next pair.
   private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
     let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
     var (start, otherStart) = (0, 0)

@@ -67,8 +67,8 @@ extension Pattern {
 extension RawSpan {
   /// The number of slips by which `other` misspells this token. A slip is a wrong, missing or extra letter,
   /// or two swapped letters. Capitals and a missing *should* do not count. Returns nil for more than one
-  /// slip, and if a digit differs, because digits number things. Also returns nil for a slip in a word (for a
-  /// question, in its verb) under four bytes.
+  /// slip. Returns nil if a digit differs, because `disk1` and `disk2` are different things. Returns nil for
+  /// a slip if both tokens (without a question's *should*) have under four bytes.
   fileprivate func slips(to other: RawSpan) -> Int? {
     if byteCount > other.byteCount + 1 {
       guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }

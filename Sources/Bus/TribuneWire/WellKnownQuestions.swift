@@ -54,9 +54,9 @@ package enum WellKnownQuestions {
 
   /// The question or pattern that a valid pattern probably misspells. nil if the pattern can be right.
   ///
-  /// A veto under a misspelt pattern would have no effect. A misspelt pattern has other capitals, lacks
-  /// *should*, has one of `otherWords`, or has a star in the wrong place. Below the first tokens in
-  /// `ofTheHost`, one wrong letter is also a misspelling.
+  /// A veto under a misspelt pattern would have no effect. A misspelt pattern differs from a well-known
+  /// question in capitals, lacks *should*, is one of `otherWords`, or has a star in the wrong place. If its
+  /// first token is or resembles one in `ofTheHost`, one wrong letter is also a misspelling.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })
@@ -84,7 +84,8 @@ package enum WellKnownQuestions {
     let (space, last) = NameSyntax.split(stem)
     if NameSyntax.hasVerb(behind: "should", in: stem.utf8Bytes) { return stem }
     if let meant = question(meantBy: stem, first: String(stem.prefix { $0 != "." })) { return meant }
-    // A first token names a kind of thing, even if it begins like a notification: `did-resolver`.
+    // A stem of one token can be right: it names a kind of thing, even if it begins like a notification's
+    // last token (`did-resolver`).
     if space.isEmpty { return nil }
     if ["should", "may", "will", "didFailTo", "did"].contains(last) { return "\(space)*" }
     return NameSyntax.question(aboutMessage: stem)
@@ -101,8 +102,8 @@ package enum WellKnownQuestions {
     if let known = firstTokens.first(where: { $0.lowercased() == lower }) { return known }
     return ofTheHost.first { known in
       guard Pattern(trusted: known).name(meantBy: token.utf8Bytes) != nil else { return false }
-      // A token that begins with a known one must be its plural. Many words of four letters, such as host and
-      // post, differ in one letter. So for a known one of four letters, only swapped letters count.
+      // A token that begins with a known token must be its plural. Many words of four letters, such as host
+      // and post, differ in one letter. So for a known token of four letters, only swapped letters count.
       return lower.hasPrefix(known)
         ? lower == "\(known)s" : known.count > 4 || lower.utf8.sorted() == known.utf8.sorted()
     }
@@ -110,8 +111,8 @@ package enum WellKnownQuestions {
 
   private static func question(meantBy pattern: String, first: String) -> String? {
     let lower = pattern.lowercased()
-    // The bus calls this method for each delegate and hold. Most first tokens are not similar to well-known
-    // ones, and end the call at the guard.
+    // The bus calls this method for each delegate and hold. Most patterns have a first token that resembles
+    // no well-known one, so the guard ends the call.
     let isNearHost = (3...5).contains(first.count) && Spelling.distance(from: first, to: "host") <= 1
     let space = isNearHost ? "host" : firstToken(meantBy: first)
     guard first == "*" || space != nil, let exact = parsed(pattern), let folded = parsed(lower),

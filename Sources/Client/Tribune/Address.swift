@@ -31,7 +31,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
 
   /// The user's own bus, which the user's service manager runs: `$XDG_RUNTIME_DIR/tribune/bus`.
   ///
-  /// Nil if `$XDG_RUNTIME_DIR` is unset or empty. The bus at this address need not run.
+  /// Nil if `$XDG_RUNTIME_DIR` is unset or empty. The property does not check whether a bus runs there.
   public static var user: Address? {
     Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
   }
@@ -44,12 +44,13 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   ///
   /// If `$TRIBUNE_ADDRESS` is set and not empty, its value is the default. Otherwise, the default is the
   /// first of these sockets that exists: `$RUNTIME_DIRECTORY/bus`, then `$XDG_RUNTIME_DIR/tribune/bus` unless
-  /// this process runs as root. If neither socket exists, the default is `/run/tribune/bus`.
+  /// this process runs as root. If none of them exists, the default is `/run/tribune/bus`.
   ///
-  /// The function uses only directories that this process's user owns. Connecting throws `notPermitted`
-  /// unless this user or root serves the bus in such a directory. Without these rules, a program that root
-  /// runs in another user's environment would obey that user's delegates. If this process runs as root, only
-  /// root may serve the bus at `$TRIBUNE_ADDRESS`, unless that bus is the system's.
+  /// The function ignores a `$RUNTIME_DIRECTORY` or `$XDG_RUNTIME_DIR` that this process's user does not own.
+  /// For a bus in one of these directories, connecting throws `notPermitted` unless this user or root serves
+  /// the bus. Without these rules, a program that root runs in another user's environment would obey that
+  /// user's delegates. If this process runs as root, only root may serve the bus at `$TRIBUNE_ADDRESS`,
+  /// unless that bus is the system's.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` for an invalid `$TRIBUNE_ADDRESS`.
   public static func resolve() throws(TribuneError) -> Address {
@@ -80,7 +81,8 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     return address
   }
 
-  /// Throws `notPermitted` unless a user in `servers` serves the bus at the other end of the socket.
+  /// Throws `notPermitted` unless `servers` is nil or contains the user who serves the bus at the other end
+  /// of the socket.
   func requireServer(of socket: borrowing FileDescriptor) throws(TribuneError) {
     guard let servers else { return }
     let user: UInt32

@@ -85,7 +85,7 @@ extension Connection {
     renewal.isSet = false
     let attached = AttachedDelegate(
       delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
-    // An equal attachment of a deallocated delegate would make the bus refuse the new one (`conflict`).
+    // If an equal attachment of a deallocated delegate remained, the bus would report a `conflict`.
     link.detachDeallocated()
     let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
       .registration(reply, .attachment(attached))

@@ -60,8 +60,8 @@ extension Connection {
   /// Asks delegates for a value, one after the other, until one of them gives a value.
   ///
   /// The bus asks the object's delegates and the delegates attached without an object. Without a value from
-  /// any of them, ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the reasons. Holds do not
-  /// affect value queries. Cancelling the task cancels the query.
+  /// any of them, ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` shows why each delegate gave none.
+  /// Holds do not affect value queries. Cancelling the task cancels the query.
   ///
   /// The parameters are those of `ask`. An example of a name is `browser.numberOfRows`.
   ///

@@ -7,8 +7,8 @@ extension Connection {
   ///
   /// Delegates that attach to the object after the declaration must conform to the protocol. Delegates that
   /// attached before the declaration stay attached. The bus refuses a query or notification about the object
-  /// if its name is not in the protocol. The declaration lasts until ``Declaration/withdraw()`` or the end of
-  /// the connection, even if the program drops the returned object.
+  /// if the protocol has no message of that name. The declaration lasts until ``Declaration/withdraw()`` or
+  /// the end of the connection, even if the program drops the returned object.
   ///
   /// - Parameters:
   ///   - object: the object, which must not be empty.

@@ -15,10 +15,10 @@ extension Connection {
   /// }
   /// ```
   ///
-  /// Switching to the executor and back changes threads twice, so the executor saves time only for two or
-  /// more calls of `ask`. While a task runs on the thread, the connection receives no frames. If the task
-  /// does not suspend within 10 to 20 ms, another thread takes over receiving. Until that task suspends or
-  /// ends, and after the connection's end, other tasks of the executor run on Swift's threads.
+  /// Switching to the executor and back changes threads twice. The executor therefore saves time only if the
+  /// closure calls `ask` at least twice. While a task runs on the thread, the connection receives no frames.
+  /// If the task does not suspend within 10 to 20 ms, another thread takes over receiving. Until that task
+  /// suspends or ends, and after the connection's end, other tasks of the executor run on Swift's threads.
   public var executor: any TaskExecutor { link }
 }
 

@@ -70,7 +70,7 @@ extension Connection {
   }
 
   /// The users' quotas, sorted by user. If the policy does not let this connection list everything, the list
-  /// has only the quotas of its own user.
+  /// has only the quotas of this connection's user.
   public func accounts() async throws(TribuneError) -> [AccountInfo] {
     try await link.list(.accounts).compactMap {
       if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
@@ -100,7 +100,8 @@ extension Connection {
   }
 
   /// The outcomes of the busiest 1,000 delegates and awaited observers, then one entry for all others. If the
-  /// policy does not let this connection list everything, the list has only the outcomes of its own user.
+  /// policy does not let this connection list everything, the list has only the delegates and observers of
+  /// this connection's user.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
@@ -181,7 +182,8 @@ extension Connection {
   ///   - object: the object. An empty object means a message without an object, or a registration for all
   ///     objects.
   ///   - subject: the subject about which the policy decides; nil for the subject of `connection`.
-  ///   - connection: the id of a connection, such as `:7`; nil for this connection. Ignored with a `subject`.
+  ///   - connection: the id of a connection, such as `:7`; nil for this connection. The bus ignores the
+  ///     connection if `subject` is not nil.
   /// - Throws: `invalidPattern`, `invalidObject`; `refused` for an unknown action, or for a pattern or object
   ///   that the action cannot have; `reservedName` for a message whose name starts with `tribune.`;
   ///   `notFound` if the connection is unknown, or hidden from this process.

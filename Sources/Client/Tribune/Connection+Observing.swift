@@ -10,10 +10,10 @@ extension Connection {
   /// bus reads after the confirmation. With `retained`, the sequence begins with the matching retained
   /// notifications (``Notification/isRetained``) and continues with new ones, without a gap or a repetition.
   ///
-  /// If `limit` deliveries wait in the sequence, the library drops none of them. Further ones wait on the
-  /// bus, and the bus slows down their posters. While one sequence is full, the bus also sends nothing to the
-  /// connection's other sequences, including those of ``monitor(_:)``. So read every sequence, or cancel it.
-  /// To read sequences independently of each other, use a connection for each.
+  /// If `limit` deliveries wait in the sequence, the library drops none of them. Further deliveries wait on
+  /// the bus, and the bus slows down their posters. While one sequence is full, the bus also sends nothing to
+  /// the connection's other sequences, including those of ``monitor(_:)``. So read every sequence, or cancel
+  /// it. To read sequences independently of each other, use a connection for each.
   ///
   /// - Parameters:
   ///   - pattern: the pattern of names; nil for any name.
@@ -70,16 +70,17 @@ extension Connection {
   ///
   /// The call returns when the bus has confirmed the suspension. Until ``resume()``, each observation's
   /// ``SuspensionBehavior`` decides what the bus does with notifications. Delegates still receive questions
-  /// and notifications. Immediate notifications (``PostOptions/isImmediate``) still arrive, as do awaited
-  /// ones at awaited observers without ``SuspensionBehavior/drop``. Before such a notification, the bus
-  /// delivers the buffered ones. Suspending twice has no further effect. Cancelling the task does not stop
-  /// the call.
+  /// and notifications. Immediate notifications (``PostOptions/isImmediate``) still arrive. Awaited
+  /// notifications still arrive at awaited observers, unless these have ``SuspensionBehavior/drop``. Before
+  /// an immediate or awaited notification, the bus delivers the buffered ones. A second call before
+  /// ``resume()`` has no effect. Cancelling the task does not stop the call.
   public func suspend() async throws(TribuneError) { try await link.suspend(true) }
 
   /// Ends the suspension.
   ///
   /// The bus first delivers the buffered notifications, in posting order. When the call returns, they are in
-  /// the sequences, unless a sequence is full. Cancelling the task does not stop the call.
+  /// the sequences. If a sequence is full, some still wait on the bus. Cancelling the task does not stop the
+  /// call.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
   /// True if the bus has confirmed a suspension, but not yet its end.

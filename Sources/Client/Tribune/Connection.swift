@@ -55,8 +55,9 @@ public final class Connection: Sendable {
   ///   - limit: how long to wait for the bus's welcome. New connections wait at the bus's socket while the
   ///     bus restarts, or while the service manager replaces a hung bus.
   ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection
-  ///     does not reconnect. With nil, the library looks for ever, even if the bus stops (`shuttingDown`).
-  ///     The library repeats a failed first attempt only if the socket's backlog is full, or if the bus
+  ///     does not reconnect. With nil, the library looks for ever, even after the bus has stopped
+  ///     (`shuttingDown`). With any time, a stop of the bus ends the connection. If the first attempt to
+  ///     connect fails, the library tries again only in two cases: the socket's backlog is full, or the bus
   ///     closes the connection before the welcome.
   ///   - identifiesPosters: true to give notifications their ``Notification/poster``. The bus sends the facts
   ///     about each poster once, not with every notification.

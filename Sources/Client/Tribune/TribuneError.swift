@@ -30,9 +30,9 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let limitExceeded = Code("limitExceeded")
     /// The request refers to something that does not exist.
     public static let notFound = Code("notFound")
-    /// This library and the bus share no version of the protocol.
+    /// This library and the bus share no version of the wire protocol.
     public static let unsupportedVersion = Code("unsupportedVersion")
-    /// The bus or this library broke the protocol. In most cases, this ends the connection.
+    /// The bus or this library broke the wire protocol. In most cases, the connection then ends.
     public static let protocolViolation = Code("protocolViolation")
     /// The bus has ended the connection because this process did not read or write in time.
     public static let tooSlow = Code("tooSlow")
@@ -40,13 +40,14 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let shuttingDown = Code("shuttingDown")
     /// The text is not the address of a bus.
     public static let invalidAddress = Code("invalidAddress")
-    /// An enclosing query has the same name and object as this query, or more than 32 queries enclose it.
+    /// A query with the same name and object is an ancestor of this query (`parent`), or this query has more
+    /// than 32 ancestors.
     public static let recursion = Code("recursion")
     /// This user lacks a permission, or an untrusted user serves the bus.
     public static let notPermitted = Code("notPermitted")
-    /// The bus does not know the protocol.
+    /// The bus does not know a protocol that the request names.
     public static let unknownProtocol = Code("unknownProtocol")
-    /// The definitions have mistakes; the message has their lines and columns.
+    /// The definitions of protocols have mistakes; the message has the mistakes' lines and columns.
     public static let invalidProtocol = Code("invalidProtocol")
     /// The delegate does not conform to the object's protocol; the message has all reasons.
     public static let notConforming = Code("notConforming")
@@ -56,7 +57,7 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let invalidParameter = Code("invalidParameter")
     /// The request conflicts with an existing definition, declaration or attachment.
     public static let conflict = Code("conflict")
-    /// The request was refused for another reason, which the message gives.
+    /// The bus or this library refused the request for another reason, which the message gives.
     public static let refused = Code("refused")
 
     public var description: String { name }

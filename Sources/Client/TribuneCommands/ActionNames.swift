@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The name of an action, such as `window.close`, and of its messages, such as `window.shouldClose`.
+/// The names of an action, such as `window.close`, and of its messages, such as `window.shouldClose`.
 struct ActionNames: Equatable, Sendable {
   let action: String
   let should: String
@@ -63,8 +63,8 @@ struct ActionNames: Equatable, Sendable {
     WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
-  /// Throws unless these valid names or patterns are questions or, with `orValues`, value queries. Names of
-  /// *will* and *did* messages are permitted only beside at least one of these.
+  /// Throws unless each valid name or pattern is a question or, with `orValues`, a value query. If at least
+  /// one of them is, the others can also be names of *will* and *did* messages.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {

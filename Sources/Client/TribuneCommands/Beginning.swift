@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// The action of a guarded command. If the query is repeated, its new action replaces the earlier one.
+/// The action that `guard` begins on the bus. If `guard` asks again, the earlier action ends first.
 final class Beginning: Sendable {
   private let action = Mutex<Action?>(nil)
 
@@ -21,7 +21,7 @@ final class Beginning: Sendable {
   /// way even if this process is killed. If the query has begun no action, as with `--scope=`, this function
   /// begins one on the new connection.
   ///
-  /// - Returns: nil if the action could not be moved. This function has then reported the reason.
+  /// - Returns: nil after an error, which this function has reported.
   func inheritable(of query: Query, in context: Context) async -> Inheritable? {
     do throws(TribuneError) {
       let connection = try await Self.lastingConnection(in: context)
@@ -39,8 +39,8 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Waits for a bus, and reports to this bus an action that has begun without one. Cancelling the task ends
-  /// the action on the bus.
+  /// Waits for a bus, and tells this bus that the action began while there was no bus. Cancelling the task
+  /// ends the action on the bus.
   static func begin(_ query: Query, in context: Context) async {
     do throws(TribuneError) {
       let connection = try await tryUntilDone { () async throws(TribuneError) -> Connection in
@@ -58,7 +58,8 @@ final class Beginning: Sendable {
     }
   }
 
-  /// Returns a connection that looks for a lost bus forever, because new holders must learn of the action.
+  /// Returns a connection that never stops looking for a lost bus. A new bus must know of the action, to tell
+  /// new holders about it.
   private static func lastingConnection(in context: Context) async throws(TribuneError) -> Connection {
     var context = context
     context.reconnectTimeout = nil

@@ -8,7 +8,7 @@ final class BusPresence: Sendable {
   private struct State {
     /// When the bus became reachable; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When clients have had time to return to a bus that lost its state; nil if no bus has lost its state.
+    /// The end of the clients' time to return to a bus that lost its state; nil if no bus has lost it.
     var settledAt: ContinuousClock.Instant?
   }
 
@@ -42,7 +42,8 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Waits until the bus has been reachable for all of `limit`, or until the task is cancelled.
+  /// Waits until the bus has been reachable for `limit` without interruption, counted from this call at the
+  /// earliest. Also returns if the task is cancelled.
   func uninterrupted(for limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {

@@ -78,6 +78,7 @@ enum ExitStatus {
     error == .noSuchFile ? commandNotFound : cannotRun
   }
 
-  /// There is no verdict. With this status, `ExecCondition=` fails the unit instead of skipping it.
+  /// There is no verdict. If `ExecCondition=` exits with 255, the unit fails; with 1 to 254, systemd skips
+  /// the unit.
   static let noVerdict: Int32 = 255
 }

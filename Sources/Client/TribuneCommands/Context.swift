@@ -157,8 +157,8 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes output. If the write fails, only reports the failure, because the exit status must
-  /// depend only on the verdict.
+  /// Calls `write`, but not with --quiet. A failed write is reported and not thrown, because the exit status
+  /// must depend only on the verdict.
   func show(_ write: () throws(CommandError) -> Void) {
     guard !isQuiet else { return }
     do throws(CommandError) {
@@ -266,7 +266,7 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time in which to connect; nil for the time of --timeout.
-  ///   - saysLoss: true to report a reconnection that missed notifications even with --quiet.
+  ///   - saysLoss: true to report, even with --quiet, a reconnection after which notifications are missing.
   ///   - consequence: returns the end of the report, which is empty or begins with "; ". The argument is the
   ///     number of missed notifications; nil if the bus did not know this connection.
   func connectToStay(

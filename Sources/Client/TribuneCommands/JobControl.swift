@@ -4,8 +4,8 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops this process for Ctrl-Z, and continues it for `fg`. Before the stop, this type suspends the
-/// connection on the bus, because a stopped process does not read, and would delay posters.
+/// Stops this process after Ctrl-Z. Before the stop, this type suspends the connection's notifications on the
+/// bus, because a stopped process does not read, and would delay posters. After `fg`, it resumes them.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 

@@ -84,8 +84,8 @@ extension Invocation {
     return label
   }
 
-  /// The name of the command's program. Without a command, the name of process `pid`. If `pid` is a service
-  /// manager and the parent of this process, the name of this process's unit.
+  /// The name of the command's program. If there is no command, the name of process `pid`. But if that
+  /// process is systemd and the parent of this process, the name of this process's unit.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else {
       let name = ProcessFacts.name(of: pid)
@@ -118,7 +118,8 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // Input that begins like JSON was probably meant as JSON. In this case, the error shows the mistake.
+      // Input that begins like JSON was probably meant as JSON. In this case, the message has the parser's
+      // error instead of a remedy.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"

@@ -36,7 +36,8 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Repeats `work` while `mayPass` accepts its error. Pauses grow from 10 ms to 1 s, or 10 s after refusals.
+/// Repeats `work` while `mayPass` accepts the error of `work`. The pauses grow from 10 ms to 1 s while there
+/// is no bus, and to 10 s after other errors.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {

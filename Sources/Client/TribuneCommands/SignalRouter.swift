@@ -3,8 +3,8 @@
 import Tribune
 import TribuneSystem
 
-/// Runs the command of a verb. If a signal arrives before the command starts, the command does not run. Later
-/// signals are relayed to the command.
+/// Runs the command of a verb. If a signal arrives before the command starts, the command does not run.
+/// Signals that arrive while the command runs are relayed to the command.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
@@ -49,9 +49,10 @@ actor SignalRouter {
   ///
   /// - Parameter socket: returns a connection that the command inherits. As with flock(1), if this process is
   ///   killed, the connection's holds and action stay until the command ends. With nil, the command inherits
-  ///   no connection, because it may have fewer privileges than this process.
+  ///   no connection: it may have fewer privileges than this process, and must not use this process's.
   /// - Returns: how the command ended. If a signal prevented its start, the result is a kill by this signal.
-  ///   If the start fails, this function reports the failure, and returns a shell's exit status.
+  ///   If the start fails, this function reports the failure, and returns the exit status of a shell for such
+  ///   a failure.
   nonisolated func run(
     _ command: [[UInt8]], inheriting socket: (() throws(Errno) -> FileDescriptor?)? = nil, in context: Context
   ) async -> ChildProcess.Termination {

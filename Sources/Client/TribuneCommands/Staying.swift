@@ -15,14 +15,15 @@ extension SignalWatch {
   }
 }
 
-/// Reads a sequence until it ends, until `count` elements have counted, or until an interruption. After an
-/// interruption, still reads the elements that wait in the sequence. Returns the exit status.
+/// Reads a sequence until it ends, until `show` has returned true `count` times, or until an interruption.
+/// After an interruption, still reads the elements that wait in the sequence. Returns the exit status.
 ///
 /// - Parameters:
 ///   - limit: after this span, reading ends with this error.
-///   - nextWaiting: the sequence's next element if it waits in this process, else nil. It saves suspensions.
+///   - nextWaiting: the sequence's next element if it waits in this process, else nil. The task need not
+///     suspend for such an element.
 ///   - cancel: ends the sequence after the elements that wait in it.
-///   - show: shows an element. Returns true if the element counts toward `count`.
+///   - show: shows an element. Must return true if the element counts toward `count`.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, nextWaiting: @escaping @Sendable () -> S.Element? = { nil },
   until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,

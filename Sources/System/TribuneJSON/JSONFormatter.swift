@@ -28,7 +28,7 @@ struct JSONFormatter {
       return
     }
     var formatter = JSONFormatter(bytes: bytes, isPretty: isPretty)
-    // Swapped, not copied: the formatter appends in place.
+    // The swap avoids a copy: the formatter appends to the caller's array.
     swap(&formatter.output, &output)
     formatter.run()
     swap(&formatter.output, &output)
@@ -98,7 +98,7 @@ struct JSONFormatter {
 }
 
 extension [UInt8] {
-  /// True for the shortest JSON texts, which need no parser: a whole number of at most 18 digits without leading
+  /// True for simple JSON texts, which need no parser: a whole number of at most 18 digits without leading
   /// zeros, or a string of plain characters.
   var isPlainScalar: Bool {
     guard let first, let last else { return false }

@@ -23,7 +23,8 @@ package enum ConfigurationFiles {
     try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
   }
 
-  /// Returns nil if the file is missing. A dangling link is an error, because its target's rules are lost.
+  /// Returns nil if the file is missing. A dangling link is an error, because the target's rules would be
+  /// lost.
   package static func read(_ path: String) throws(SettingError) -> [UInt8]? {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       throw SettingError(message: "cannot be read: it is a pipe")

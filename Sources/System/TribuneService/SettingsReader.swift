@@ -146,7 +146,8 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      // `home` is the section to which the key belongs, if a lost key has a consequence there.
+      // If unknown keys have no consequence in this section, `home` is a section in which they have one, and
+      // which knows this key.
       let home = sections.first { other in
         section.consequence == nil && other.consequence != nil
           && other.settings.contains { $0.name.lowercased() == key.lowercased() }

@@ -81,6 +81,7 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
   /// Called for the section's header. If `begin` throws a `warning`, the reader still reads the section.
+  /// After any other error, it skips the section.
   let begin: Begin
   /// Applies the strictest setting after an unknown key or an unreadable line, because the operator may have
   /// meant the line to forbid something.

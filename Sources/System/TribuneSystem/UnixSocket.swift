@@ -162,7 +162,8 @@ package enum UnixSocket {
   }
 
   /// Receives bytes into the buffer, which must have free space. `passed` gets the descriptors of one send at
-  /// most. Descriptors above this process's limit are lost.
+  /// most. If this process reaches its limit of descriptors, the rest is lost, and `passed` gets one
+  /// stand-in.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -197,7 +198,8 @@ package enum UnixSocket {
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
     guard passed.count - before <= descriptorsMax else { return .descriptors }
-    // The control buffer has space for all descriptors, so only this process's limit truncates the data.
+    // The control buffer has space for all descriptors, so only this process's limit of descriptors truncates
+    // them.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)
   }
@@ -255,8 +257,8 @@ package enum UnixSocket {
   }
 
   /// True if unread data can include descriptors. The caller must first shut the socket down, or more data
-  /// could arrive. This function only peeks: it would have to close received descriptors, which can take
-  /// long. Peeking stops at the first descriptors, and at urgent data, which can have descriptors too.
+  /// could arrive. This function only peeks: receiving would also deliver descriptors, and closing them can
+  /// take long. Peeking stops at the first descriptors, and at urgent data, which can have descriptors too.
   package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
     // All parts together are larger than a socket's default buffer.
     let (partLength, partCountMax) = (16_384, 64)

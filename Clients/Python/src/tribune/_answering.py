@@ -88,8 +88,8 @@ class Answering:
     ) -> Callable[[Callable[[Question], Awaitable[Answer]]], Attachment]:
         """Attaches the decorated coroutine function as a delegate for questions with these names.
 
-        ``@bus.delegate("host.shouldReboot")`` turns the function into an `Attachment`. At once, the
-        delegate is in force for everything that this connection sends later. After
+        ``@bus.delegate("host.shouldReboot")`` turns the function into an `Attachment`. The
+        delegate is in force for everything that this connection sends from then on. After
         `Attachment.ready`, it is in force for all connections. If the bus refuses the delegate and
         no task waits in `ready`, the connection ends with the reason: the program must notice a
         missing veto. The parameters, and the errors for invalid ones, are those of `attach`.
@@ -140,7 +140,7 @@ class Answering:
           questions at a time, and at most 30 from one user, or 60 from root. Further questions wait
           on the bus, but their timeouts already run.
         - `label`: the delegate's name in verdicts, at most 255 bytes.
-        - `protocols`: the protocols to which it conforms, at most 32.
+        - `protocols`: the protocols to which the delegate conforms, at most 32.
         - `replace`: if true, the delegate replaces the other delegates of the object, as Cocoa's
           ``setDelegate:`` does. If `object` is empty, it replaces the delegates without an object
           that respond to some of the same names. A replaced delegate learns of its successor

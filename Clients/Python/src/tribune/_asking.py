@@ -97,8 +97,8 @@ class Asking(Posting):
         """Asks, and begins the action in the same step if the verdict allows it.
 
         While the action is under way, the bus lists it (`Bus.actions`), and a new hold learns that
-        it is too late (`Hold.late`). After a veto, the returned action is None. The parameters and
-        the errors are those of `ask`.
+        it is too late for this action (`Hold.late`). After a veto, the returned action is None. The
+        parameters and the errors are those of `ask`.
         """
         fields = self._question(deadline, mode, default, override, parent)
         fields.flags |= _wire.QueryFlags.BEGINS
@@ -222,12 +222,12 @@ class Asking(Posting):
     ) -> AsyncIterator[Verdict]:
         """Guards an action as Cocoa does: should, will, the body, did.
 
-        ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``. After a veto, it
-        raises `Vetoed`, and the body does not run. Otherwise, it posts ``window.willClose``, runs
-        the body, and posts ``window.didClose``. If the body raises an exception, it posts
-        ``window.didFailToClose`` instead, with at most 4,096 bytes of the exception's text under
-        ``error``. Until this last post, the action is under way, as after `begin`. `guard` can also
-        decorate a coroutine function.
+        ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``. After a veto,
+        `guard` raises `Vetoed`, and the body does not run. Otherwise, `guard` posts
+        ``window.willClose``, runs the body, and posts ``window.didClose``. If the body raises an
+        exception, `guard` posts ``window.didFailToClose`` instead, with at most 4,096 bytes of the
+        exception's text under ``error``. Until the ``did`` post, the action is under way, as after
+        `begin`. `guard` can also decorate a coroutine function.
 
         `wait` is the longest time to wait for the awaited observers of ``will``, in seconds; with
         None, `guard` does not wait for them. If some observers do not acknowledge, `guard` calls
@@ -252,7 +252,8 @@ class Asking(Posting):
                     on_missing(reply)
             yield verdict
         except BaseException as error:
-            # Even if the call that posted ``will`` failed, the bus may have received the post.
+            # Even if the call that posted ``will`` failed, observers may have received it, and must
+            # learn of this end.
             failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise

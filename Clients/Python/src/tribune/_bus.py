@@ -38,10 +38,10 @@ def connect(
       default is the first socket that exists of ``$RUNTIME_DIRECTORY/bus`` and, except for root,
       ``$XDG_RUNTIME_DIR/tribune/bus``. This user must own the folder, and the bus must run as this
       user or root. Without such a socket, the default is ``/run/tribune/bus``.
-    - `timeout`: seconds in which the bus must send its welcome. While a bus restarts, or hangs
-      until it is replaced, new connections wait at its socket.
+    - `timeout`: seconds in which the bus must send its welcome. While the bus
+      restarts, or hangs and is not replaced yet, new connections wait at its socket.
     - `reconnect_timeout`: seconds in which to look for a bus after the connection is lost. With 0,
-      the connection ends at once. With `math.inf`, it outlives even a stop of the bus.
+      the connection ends at once. With `math.inf`, the connection outlives even a stop of the bus.
     - `identify_posters`: whether the bus identifies posters (`Notification.poster`). The bus does
       so once for each connection that posts, and not for each notification.
     - `pace`: the longest time in seconds that this connection's posts wait for slow observers,
@@ -123,7 +123,7 @@ class Bus(Asking, Answering, Lists):
     parent keeps the connection, with all registrations.
 
     **When the bus is restarted.** A planned restart keeps connections open, and the program notices
-    nothing. The connection may still be lost, because the bus is gone or was killed at a bad
+    nothing. The connection can still be lost, because the bus is gone or was killed at a bad
     moment. This object then reconnects, and makes its registrations again: observations, delegates,
     holds, declarations, monitors, actions, and the suspension.
 
@@ -136,7 +136,7 @@ class Bus(Asking, Answering, Lists):
     - The ids of the connection, of delegates and of holds change.
 
     If no bus is found in time, or the new bus refuses a registration, the connection ends, as after
-    every other error. The program must learn that its registrations are no longer in force.
+    every other error, because the program must learn that its registrations are not in force.
     """
 
     def __init__(self, link: Link) -> None:
@@ -168,7 +168,7 @@ class Bus(Asking, Answering, Lists):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether the connection is suspended, by the last confirmation of the bus."""
+        """Whether the connection is suspended, according to the bus's last confirmation."""
         return self._link.is_suspended
 
     @property
@@ -211,9 +211,9 @@ class Bus(Asking, Answering, Lists):
     ) -> Observation:
         """Observes notifications: ``async for delivery in bus.observe("backup.**")``.
 
-        Each item is a `Notification`, `Lost` or `Interrupted`. At once, the observation receives
-        everything that this connection posts later. After `Observation.ready`, it receives the
-        posts of all connections.
+        Each item is a `Notification`, `Lost` or `Interrupted`. The observation receives everything
+        that this connection posts after this call. After `Observation.ready`, it receives the posts
+        of all connections.
 
         - `patterns`: patterns for names, in which ``*`` matches one token, and ``**`` at the end
           one or more. Without patterns, any name matches. A notification that matches several

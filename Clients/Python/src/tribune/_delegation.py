@@ -133,15 +133,15 @@ class Delegate:
     async def answer(self, question: Question) -> Answer:
         """Answers a question; abstains unless overridden.
 
-        If the question is withdrawn before the answer, or the connection is interrupted, the task
-        is cancelled, and its answer is discarded. An exception is a failure, and the logger
-        ``tribune`` reports it. A `CancelledError` of a task that the method awaits is a failure
-        too.
+        If the question is withdrawn before the answer, or the connection is interrupted, the
+        library cancels the task that runs this method, and discards the answer. An exception is a
+        failure, and the logger ``tribune`` reports it. A `CancelledError` of a task that the method
+        awaits is a failure too.
         """
         return Abstain
 
     async def concluded(self, conclusion: Conclusion) -> None:
-        """Learns how a query has ended, to undo what `answer` has prepared.
+        """Learns how a query has ended, so the delegate can undo what `answer` prepared.
 
         The library calls this method once for each question, after `answer` has returned, except
         for questions that were open when the delegate was detached.
@@ -153,8 +153,8 @@ class Delegate:
         The delegate gets the notifications that match its patterns, and whose last token is `will`
         or `did`, followed by a verb. It also gets reports of lost notifications. Notifications come
         one at a time, in the order in which each poster sent them. Each comes after `answer` has
-        started for all questions before it. At most 4,096 notifications wait, with at most 64 MiB.
-        Beyond that, the library drops new ones, and reports them as `Lost`.
+        started for all questions that the bus sent before it. At most 4,096 notifications wait,
+        with at most 64 MiB. Beyond that, the library drops new ones, and reports them as `Lost`.
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
@@ -251,8 +251,8 @@ class AttachedDelegate(Registration):
         self.ready.set_exception(TribuneError(Code.NOT_FOUND, _replacement(by)))
         if self._deliveries.is_reserved:
             # The position is reserved for a report of the losses in an interruption. The number of
-            # losses is not known yet, and the delegate gets no report after its replacement, so
-            # report an unknown number now.
+            # losses is not known yet, and the delegate gets no report after its replacement. So it
+            # now gets a report of an unknown number.
             self._deliveries.fill_position([Interrupted()])
         self._deliveries.deliver(_Replaced(by))
         self._deliveries.finish(None)
@@ -268,8 +268,8 @@ class AttachedDelegate(Registration):
 
     async def _deliver(self) -> None:
         while (item := await self._deliveries.next()) is not None:
-            # Tasks start in the order of their creation. So after one iteration of the loop, the
-            # delegate has every earlier question.
+            # Tasks start in the order of their creation. So after one iteration of the loop,
+            # `answer` has started for every earlier question.
             await asyncio.sleep(0)
             try:
                 if isinstance(item, _Replaced):
@@ -321,7 +321,7 @@ class Attachment:
         return self
 
     async def detach(self) -> None:
-        """Leaves the chain. Does nothing if the delegate is no longer attached."""
+        """Takes the delegate out of the chain. Does nothing if it is no longer attached."""
         try:
             await self._link.take_back(self._attached)
         finally:

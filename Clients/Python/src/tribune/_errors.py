@@ -106,7 +106,7 @@ _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 
 def refusal(number: int, message: str) -> TribuneError:
-    """Returns the error for a refusal. Escapes the message, which can have others' texts."""
+    """Returns the error for a refusal. Escapes the message: it can contain others' text."""
     code = Code.REFUSED
     with_lines = False
     if number in ErrorCode.__members__.values():
@@ -126,13 +126,13 @@ def violation(message: str) -> TribuneError:
 def repeated(error: TribuneError) -> TribuneError:
     """Returns a copy of an error, to be raised again.
 
-    An exception that is raised several times would collect the tracebacks of all times.
+    An exception that is raised several times would collect a longer traceback each time.
     """
     return TribuneError(error.code, error.message)
 
 
 def require_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Raises `RuntimeError` in another event loop, where the caller would wait forever."""
+    """Raises `RuntimeError` outside this event loop: the caller would wait there forever."""
     if asyncio.get_running_loop() is not loop:
         raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 

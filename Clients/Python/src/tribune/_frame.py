@@ -96,7 +96,7 @@ GREETING: Final = Limits(fields=65_536, payload=65_536)
 
 
 class Frame:
-    """A frame that has arrived as a whole. Each use of a property copies a part of the frame."""
+    """A frame that has arrived as a whole. Each property but `reader` copies a part."""
 
     __slots__ = (
         "data",

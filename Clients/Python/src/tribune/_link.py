@@ -3,8 +3,8 @@
 
 Everything runs on one event loop, and no method awaits while the link's state is inconsistent.
 Serials continue over all connections of a link, so a frame of an old connection is never mistaken
-for one of the new connection. A registration that is made again keeps its serial, so the serial
-stays valid.
+for one of the new connection. A registration that is made again keeps its serial, so requests
+about it can still name this serial.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class Link:
             self.flush()
 
     def written(self) -> None:
-        """Resumes callers that wait for space in the outbox, or for an empty outbox."""
+        """Resumes a caller that waits for outbox space, and one that waits for an empty outbox."""
         while self._capacity_waiters and not self.outbox.is_full:
             waiter = self._capacity_waiters.popleft()
             if not waiter.done():
@@ -292,7 +292,7 @@ class Link:
     def append(
         self, fields: Fields, name: bytes, object: bytes, payload: bytes, flags: int, serial: int
     ) -> None:
-        """Sends a frame. Long userInfo goes into a file, if the bus accepts files."""
+        """Sends a frame. Long userInfo of a post goes into a file, if the bus accepts files."""
         may_be_file = isinstance(fields, _wire.Post) and self.accepts_files
         if not may_be_file or len(payload) < _wire.DESCRIPTOR_PAYLOAD_LENGTH:
             frame = encode(
@@ -604,7 +604,8 @@ class Link:
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs work in a later turn of the loop. Its exceptions go to the loop's handler."""
-        # A custom task factory could start the task at once, in the middle of a change of state.
+        # With `create_task`, a custom task factory could start the task at once, in the middle of a
+        # change of state.
         task = asyncio.Task(work, loop=self.loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -651,7 +652,7 @@ class Link:
             self._reconnecting.add_done_callback(self._note_reconnected)
 
     def closed_at_once(self) -> TribuneError:
-        """Returns the error if the listener closes the connection at once."""
+        """Returns the error for a listener that closes the connection at once."""
         return TribuneError(
             Code.UNREACHABLE, f"the listener at {self.address} closed the connection at once"
         )

@@ -16,7 +16,7 @@ _Info = TypeVar("_Info", bound="DataclassInstance")
 
 
 def _copied(cls: type[_Info], entry: object, /, **changed: Any) -> _Info:
-    """Makes an info from `changed`, and from the fields of `entry` for all other names."""
+    """Makes an info with the fields in `changed`, and all other fields as in `entry`."""
     names = [one.name for one in fields(cls) if one.name not in changed]
     return cls(**{name: getattr(entry, name) for name in names}, **changed)
 

@@ -33,7 +33,7 @@ def encoded_user_info(value: UserInfo) -> bytes:
 
 
 def milliseconds(seconds: float | None) -> int:
-    """Converts a time to the protocol's unit, rounded up. Returns 0 for None.
+    """Converts seconds to milliseconds, rounded up. Returns 0 for None.
 
     Raises `TribuneError` with `REFUSED` if the time is not more than 0.
     """

@@ -118,7 +118,7 @@ class ActionNames:
     __slots__ = ("did", "did_fail", "should", "will")
 
     def __init__(self, action: str) -> None:
-        """Raises `TribuneError` if `action` is not a name, or already has one of these forms."""
+        """Raises `TribuneError` if `action` is not a name, or already has a should, will or did."""
         encoded_name(action)
         space, dot, verb = action.rpartition(".")
         if re.match(r"(?:should|will|did)(?:[^a-z]|$)", verb):

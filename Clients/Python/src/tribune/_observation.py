@@ -60,8 +60,8 @@ class Subscription(Generic[_Item]):
         """Waits until the bus has confirmed the subscription.
 
         Even before that, the subscription is in force for everything that this connection sends
-        later. Cancelling the task ends only the waiting. If the bus refuses the subscription, this
-        method and reading raise `TribuneError`.
+        after subscribing. Cancelling the task ends only the waiting. If the bus refuses the
+        subscription, this method and reading raise `TribuneError`.
         """
         for part in self._parts:
             try:

@@ -17,7 +17,7 @@ from typing import Final
 
 from ._frame import DESCRIPTOR, SentFrame
 
-# If the frames have this many bytes, callers wait until the bus has read.
+# If the frames have this many bytes, callers wait until the bus has read some of them.
 HIGH_MARK: Final = 1 << 20
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
@@ -32,7 +32,7 @@ class Written(enum.Enum):
 
     ALL = enum.auto()
     STUCK = enum.auto()
-    #: The bus must first receive earlier files. No event reports when it has.
+    #: The bus must first receive earlier files. No event reports this, so the caller tries again.
     FULL_OF_FILES = enum.auto()
 
 
@@ -52,7 +52,7 @@ class Outbox:
 
     @property
     def is_full(self) -> bool:
-        """Whether callers wait before they append."""
+        """Whether callers must wait before they append."""
         return self.size >= HIGH_MARK
 
     def append(self, frame: bytes) -> None:

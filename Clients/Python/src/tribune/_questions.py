@@ -32,7 +32,7 @@ QUESTIONS_MAX: Final = 65_536
 
 
 class OpenQuestion:
-    """A question that the bus has not concluded yet, and its delegate's task."""
+    """A question that the bus has not concluded yet, and the task that answers it."""
 
     def __init__(
         self, question: Question, attached: AttachedDelegate, questions: Questions, link: Link
@@ -73,7 +73,7 @@ class OpenQuestion:
                 return
             self._fail(error)
             if self._task.cancelling():
-                # The whole program is cancelled, not only a task that the delegate awaits.
+                # This task itself is cancelled, not only a task that the delegate awaits.
                 raise
         except Exception as error:
             self._fail(error)
@@ -159,7 +159,7 @@ class Questions:
             question.conclude(Ending[concluded.conclusion.name])
 
     def withdraw(self, attached: AttachedDelegate, ending: Ending | None) -> None:
-        """Ends the questions of a detached delegate, and tells it `ending`, unless this is None."""
+        """Ends the questions of a delegate that has left, and tells it `ending`, if any."""
         for key, question in list(self._open.items()):
             if question.attached is attached:
                 del self._open[key]

@@ -234,7 +234,7 @@ class Receiver:
         part.stream.deliver(notification, len(user_info))
 
     def _deliver_traffic(self, frame: Frame) -> None:
-        # The bus sends one copy for all monitors of a connection.
+        # The bus sends one copy for all monitors of a connection, so each monitor's stream gets it.
         item = Traffic._of(decode_fields(_wire.Traffic, frame), frame.payload)
         streams = {
             part.stream: None

@@ -44,7 +44,7 @@ class Registration:
         self.ready.add_done_callback(ignore)
 
     def start(self) -> None:
-        """Starts the times, such as a hold's expiry, that count from the first attempt."""
+        """Starts times that count from the first attempt to register, such as a hold's expiry."""
 
     def frame(self) -> bytes:
         """Returns the frame that makes the registration."""

@@ -20,10 +20,11 @@ from ._wire import FrameKind
 if TYPE_CHECKING:
     from ._link import Link
 
-# Pauses between attempts, in seconds. They grow to the maximum. The first attempt has no pause.
+# Pauses between attempts, in seconds. They grow to the maximum. The first attempt has no pause,
+# unless the last connection was too short (`_SETTLING`).
 _PAUSE_MIN: Final = 0.01
 _PAUSE_MAX: Final = 1.0
-# In seconds. If a connection lasts for less time, the pauses continue to grow.
+# If a connection lasts for fewer seconds than this, the pauses continue to grow.
 _SETTLING: Final = 1.0
 # The link asks the next bus about the losses of at most this many lost connections. The losses of
 # older connections stay unknown.
@@ -118,7 +119,8 @@ class Interruption:
             if sent.kind in _ASKING and sent.serial in link.requests:
                 unsent.add(sent.serial)
                 return frame
-            # `Renewal` makes registrations again. Other frames refer to ids of the old bus.
+            # The frame is dropped: `Renewal` makes registrations again, and other frames refer to
+            # ids of the old bus.
             return None
 
         link.outbox.sift(fate)
@@ -187,7 +189,7 @@ class Interruption:
         link.questions.cancel()
 
     def finish(self, link: Link) -> None:
-        """Completes the renewal. Keeps only the frames that are still wanted."""
+        """Completes the renewal. Keeps only those frames in the outbox that are still wanted."""
         now = link.loop.time()
         dropped: set[int] = set()
         refused: list[tuple[int, int]] = []

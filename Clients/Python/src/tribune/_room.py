@@ -20,10 +20,10 @@ class Room:
     falls.
 
     If all readers go on reading, the bus never stops for good. A reader raises the limit when its
-    stream gets down to exactly half of its `limit`, or to the high mark of bytes. Suppose that the
-    bus has sent notifications up to the limit, and that the end of this batch has not raised the
-    limit. Then some streams are more than half full, or have too many bytes. When the last of these
-    streams has got down to half and to the high mark, every stream has room, and the limit rises.
+    stream gets down to exactly half of `Stream.limit`, or to the high mark of bytes. Suppose that
+    the bus has sent notifications up to the limit, and that the end of the last batch has not
+    raised it. Then some streams are more than half full, or have too many bytes. When the last of
+    these has got down to half and to the high mark, every stream has room, and the limit rises.
     """
 
     def __init__(self, link: Link) -> None:
@@ -37,7 +37,7 @@ class Room:
         self._known = -1
 
     def add(self, stream: Stream[Any]) -> None:
-        """Adds a stream, before the bus learns of its observation."""
+        """Adds a stream. Must run before the bus learns of the stream's observation."""
         self._streams[stream] = None
         if len(self._streams) == 1:
             self.give()
@@ -67,7 +67,7 @@ class Room:
         self.give()
 
     def begin(self) -> bytes:
-        """Returns the first frame for a new connection; empty without streams."""
+        """Returns the first `room` frame for a new connection; empty without streams."""
         self._limit = self._known = -1
         return self._raised(1)
 

@@ -37,7 +37,8 @@ class Stream(Generic[_Item]):
         self.limit = min(max(limit, 1), _LIMIT_MAX)
         self._room = room
         self._items: deque[tuple[_Item | Lost | Interrupted, int]] = deque()
-        # The items behind the position that is reserved for a report of losses; None without one.
+        # The items behind the position that is reserved for a report of losses; None if no position
+        # is reserved.
         self._behind: deque[tuple[_Item | Lost | Interrupted, int]] | None = None
         self._bytes = 0
         self._has_ended = False
@@ -67,7 +68,7 @@ class Stream(Generic[_Item]):
             self.deliver(Lost(count))
 
     def reserve_position(self) -> None:
-        """Reserves this position for a report of losses: later items wait behind it.
+        """Reserves the position at the end for a report of losses. Later items wait behind it.
 
         Items behind an earlier reserved position are dropped.
         """

@@ -17,7 +17,7 @@ _Term = TypeVar("_Term", bound=Registration)
 
 
 class _Scope(Generic[_Term]):
-    """A registration that lasts from entering to leaving. It can be entered once."""
+    """A registration that lasts from entering to leaving. It can be entered only once."""
 
     def __init__(self, term: _Term, link: Link, bus: object) -> None:
         self._term = term
@@ -28,7 +28,8 @@ class _Scope(Generic[_Term]):
         self._was_left = False
 
     def __del__(self) -> None:
-        # A hold that was never entered vetoes nothing. Python warns of coroutines in the same way.
+        # A hold that was never entered vetoes nothing. Python also warns of a coroutine that was
+        # never awaited.
         if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
@@ -101,8 +102,8 @@ class Hold(_Scope[HoldTerm]):
 
         Observers of ``tribune.hold.didChange`` learn of the change. The change does not wake tasks
         that wait for the end of the hold. Raises `TribuneError`: `REFUSED` if the reason is blank,
-        `NOT_FOUND` if the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`. After the last
-        one, the hold may have either reason.
+        `NOT_FOUND` if the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`. After
+        `CONNECTION_LOST`, the hold can have the old or the new reason.
         """
         if not why.strip():
             raise TribuneError(Code.REFUSED, "a hold needs a reason")

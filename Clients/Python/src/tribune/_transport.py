@@ -49,7 +49,7 @@ class TransportUser(Protocol):
         """Handles the welcome of the bus."""
 
     def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
-        """Handles a frame after the welcome, or a refusal instead of one. Raises `FrameError`."""
+        """Handles a frame after the welcome, or a refusal instead of it. Raises `FrameError`."""
 
     def received_batch(self) -> None:
         """Handles the end of a batch of frames."""

@@ -106,7 +106,8 @@ struct DBusMessage {
   }
 
   private func process() {
-    // `sd_bus_process` runs handlers of replies and signals, which can call `process` again.
+    // `sd_bus_process` runs handlers of replies and signals. If they call `process`, that call must do
+    // nothing.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -252,8 +253,8 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
-  /// must not block. If another rule makes D-Bus deliver the same signal from another sender, `handle` gets
-  /// that signal, too. So `DBusSignals` checks the sender.
+  /// must not block. If another rule lets D-Bus deliver a signal that differs only in its sender, `handle`
+  /// gets that signal, too. So `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

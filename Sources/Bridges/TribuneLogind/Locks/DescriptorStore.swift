@@ -17,7 +17,7 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // Without FDPOLL=0, the service manager would drop a lock when logind restarts.
+    // Without FDPOLL=0, the service manager would drop the descriptor if it hangs up while logind restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 

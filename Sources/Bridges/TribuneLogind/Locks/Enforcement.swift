@@ -2,8 +2,9 @@
 
 /// The locks and masks that enforce the vetoes. A logind lock shows the reasons of the vetoes. A masked
 /// target stops all users and all ways to start the action. logind has one lock for all kinds of shutdown,
-/// and one for all kinds of sleep. Once the vetoed actions are masked, an override lifts the lock. Without an
-/// override, the lock is weak if a full one would stop even root from allowed actions.
+/// and one for all kinds of sleep. Once the vetoed actions are masked, an override of one of them lifts their
+/// lock. Without an override, the lock then becomes weak if a full one would stop even root from other,
+/// allowed actions.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -19,7 +20,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   ///   - overridden: questions that the bus allowed despite vetoes.
   ///   - masksTargets: true for `Enforce=mask`, false for `Enforce=inhibit`. If false, targets are masked in
   ///     two cases: an override allows an action of the same lock, or a full lock would stop even root from
-  ///     allowed actions.
+  ///     the lock's other, allowed actions.
   ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil until logind has replied.
   ///   - masked: the masked targets; nil if unknown, for example after a failure to mask.
   package init(
@@ -36,7 +37,8 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksTargets || isOverridden || isPart && bindsRoot == true { targets.formUnion(wanted) }
-      // Until the wanted targets are masked, the full lock stays, unless masking fails during an override.
+      // Until the wanted targets are masked, the full lock stays. If `masked` is unknown, an override lifts
+      // the lock without waiting for the masks.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

@@ -33,7 +33,8 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The earlier processes whose locks logind may still list. A dropped lock stays in the list for a moment.
+  /// The earlier processes of this program whose locks logind can still list. A dropped lock stays in that
+  /// list for a moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -112,7 +113,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // The lock ends after both copies of its descriptor are closed: this one and the stored one.
+    // The lock ends when both copies of its descriptor are closed: the removed one and the stored one.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

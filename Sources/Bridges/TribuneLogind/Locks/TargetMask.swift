@@ -4,7 +4,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Masks targets until the next boot, by links to /dev/null in a folder that takes precedence over /etc. Only
-/// Tribune makes masks there, so the next process can recognize them, even after a SIGKILL.
+/// Tribune makes masks there, so even after a SIGKILL, this program's next process recognizes its masks.
 final class TargetMask {
   enum Change {
     case none

@@ -6,7 +6,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts D-Bus signals as notifications. The relay is one-way, so loops are impossible.
+/// Posts D-Bus signals as notifications. It sends no D-Bus signals for notifications, so loops are
+/// impossible.
 final class SignalRelay {
   private final class Source {
     let rule: SignalRule

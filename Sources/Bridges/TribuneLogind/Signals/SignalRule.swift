@@ -42,7 +42,7 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     }
   }
 
-  /// True if a D-Bus match rule can contain the text in quotes.
+  /// True if the text can stand between quotes in a D-Bus match rule.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy {

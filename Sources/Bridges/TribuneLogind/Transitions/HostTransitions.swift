@@ -15,7 +15,8 @@ final class HostTransitions {
 
   init() {}
 
-  /// Announces the transition, and waits for awaited observers. Returns before logind's delay ends.
+  /// Announces the transition, and waits until awaited observers are ready. Returns before logind's delay
+  /// ends.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
@@ -69,7 +70,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind schedules even an immediate shutdown, and so names the action (tested with systemd 252 and 257).
+  /// logind's schedule names the action even of an immediate shutdown (tested with systemd 252 and 257).
   private static func questions(at logind: LogindProxy) async throws(DBusError) -> [HostQuestion] {
     let questions = HostQuestion.before(action: try await logind.scheduledShutdown()?.action ?? "")
     return questions.isEmpty ? [.powerOff] : questions

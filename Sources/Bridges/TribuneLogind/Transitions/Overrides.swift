@@ -23,7 +23,7 @@ final class Overrides {
 
   func update(for news: Notification) {
     if news.name == Self.announcement {
-      // A question about an object is not about the whole host.
+      // An override of a question about an object does not concern the whole host.
       guard news.object.isEmpty, let (question, reason) = Self.override(in: news.userInfo) else { return }
       ServiceLog.notice(
         "\(question.name) is overridden: neither a lock nor a mask of it for \(span), or until it fails: \(reason)"

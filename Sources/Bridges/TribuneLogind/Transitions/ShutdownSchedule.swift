@@ -11,13 +11,14 @@ final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   private static let deadline = Duration.seconds(20)
-  /// The pause between a verdict and the next question, because delegates can come and go constantly.
+  /// The pause between a verdict and the next question. It limits the questions if delegates come and go
+  /// constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
-  /// True once the bus has allowed the current shutdown. Delegates that have prepared must learn if the
-  /// shutdown is cancelled.
+  /// True once the bus has allowed the current shutdown. If this shutdown is cancelled later, delegates that
+  /// have prepared for it must learn of that.
   private var isAllowed = false
   private var asking: Task<Void, Never>?
   private var reason: AsyncStream<Void>.Continuation?
@@ -51,8 +52,8 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again, but only after the current verdict. If each change restarted the question, a delegate that
-  /// comes and goes could prevent a verdict for ever.
+  /// Asks again, but only after the verdict on a question that is under way. If each change restarted the
+  /// question, a delegate that comes and goes could prevent a verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
@@ -94,7 +95,8 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Asks the bus, and cancels the shutdown after a veto. Returns false then, or if the schedule changed.
+  /// Asks the bus, and cancels the shutdown after a veto. Returns false after a veto, or if the schedule has
+  /// changed.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {

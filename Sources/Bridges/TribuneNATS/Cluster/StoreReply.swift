@@ -30,8 +30,8 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// The tokens at the end of the reply subjects for JetStream. Each process has its own tokens, because a late
-/// reply may be for an earlier process.
+/// The last tokens of the subjects to which JetStream replies. Each process has its own tokens, because a
+/// late reply may be for an earlier process.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

@@ -48,7 +48,8 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// A reply subject of `other` that all hosts ignore. With it, a gateway tests NATS's permissions.
+  /// A reply subject of `other` that all hosts ignore. By publishing there, a gateway tests whether NATS lets
+  /// it speak for others.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
   /// True if the subject is for this host's replies to `other`. The asker chooses the reply subject, and must

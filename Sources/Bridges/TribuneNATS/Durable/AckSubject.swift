@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The subject `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, which acknowledges a consumer's message. A
-/// domain and an account may precede the stream.
+/// domain and an account can precede the stream.
 nonisolated struct AckSubject: Equatable, Sendable {
   let stream: String
   let consumer: String

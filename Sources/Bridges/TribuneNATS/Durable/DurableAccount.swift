@@ -5,8 +5,8 @@ import TribuneSystem
 import TribuneWire
 
 /// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. The
-/// record uses the numbers of the sending gateway process, whose notifications arrive in order. The stream's
-/// own numbers are unsuitable: after a SIGKILL, a NATS server may reuse them.
+/// record uses the numbers that each sending gateway process gives, because its notifications arrive in
+/// order. The stream's own numbers are unsuitable: after a SIGKILL, a NATS server may reuse them.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
   /// How many gateway processes of each host the account remembers.
@@ -36,14 +36,16 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   var position: Position?
   /// The gateway processes, in the order in which their first messages arrived.
   private var origins: [Origin] = []
-  /// True once the account has forgotten a host. Since then, an unknown host may be a forgotten one.
+  /// True once the account has forgotten a host. From then on, an unknown host may be a forgotten one, and
+  /// its first message may follow a gap.
   private var hasForgotten = false
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// Returns the number of the first message to read. The gateway reads an unknown stream from its start.
+  /// Returns the number of the first message to read. If the account is of another stream, the gateway reads
+  /// from the start.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

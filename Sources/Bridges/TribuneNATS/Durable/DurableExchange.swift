@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Exchanges durable notifications with other hosts through JetStream, at least once and in order.
 final class DurableExchange {
-  /// The time between checks of the stream, which an administrator may remove.
+  /// The time between checks of the stream, because an administrator can remove it.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -41,7 +41,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// Why durable notifications wait, unless the reason is a lost link to NATS; nil without such a reason.
+  /// Why durable notifications wait; nil if they do not, or if the only reason is a lost link to NATS.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -82,7 +82,7 @@ final class DurableExchange {
         hasFailed = false
         use(opening)
       case .failure(let failure):
-        // After a single failed check, an open stream stays in use.
+        // A single failed check of an open stream is not reported, because the next check may succeed.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         lackMayHaveChanged()

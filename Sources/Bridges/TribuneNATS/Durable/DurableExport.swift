@@ -10,7 +10,7 @@ final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Returns the reason of a final failure to `store`, or nil once the message is stored.
+    /// Makes `store` return: the reason of a final failure, or nil once the message is stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 

@@ -14,8 +14,8 @@ final class DurableImport {
   private let posts: PostExchange
 
   private var account = DurableAccount()
-  /// True if it is known what has arrived: the account was loaded from its file, or a consumer has been
-  /// opened since.
+  /// True if it is known what has arrived: this process has loaded the account from its file, or has opened a
+  /// consumer.
   private(set) var hasAccount = false
   private let accountPath: String?
   private var storedAccount: DurableAccount?
@@ -61,7 +61,8 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // A kill must not lose a post under way or an unannounced loss: then, `acknowledge` writes the account.
+      // If a post is under way or a loss is unannounced, a kill must not lose it. So `acknowledge` writes the
+      // account afterwards.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -114,7 +115,8 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: the message's place in the stream, which may have been replaced since.
+  /// - Parameter position: the message's place in its stream. Another stream may have replaced that stream
+  ///   since.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()

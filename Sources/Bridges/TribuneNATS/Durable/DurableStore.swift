@@ -40,7 +40,8 @@ import TribuneWire
   }
 
   /// Makes the stream and the consumer if they are missing. A new consumer starts after the last message of
-  /// `account`. If `account` is nil, the consumer starts with new messages.
+  /// `account`, or at the start if `account` is of another stream. If `account` is nil, it starts with new
+  /// messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {

@@ -11,7 +11,8 @@ import TribuneWire
 /// afterwards. The client learns of success only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The bus's time for a verdict. With the time for the lease, it is below an HTTP connection's deadline.
+  /// The bus's time for a verdict. Together with the time to change the lease, it is below an HTTP
+  /// connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies within this time, unless it hangs.
   private static let answerMax = deadline + .seconds(2)
@@ -89,7 +90,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // A client calls this at each start, even without a lease, so a missing lease is not an error.
+      // A client sends this call at each start, even without a lease, so a missing lease is not an error.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"

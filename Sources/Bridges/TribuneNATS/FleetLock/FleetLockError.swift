@@ -27,7 +27,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case noVerdict = "no_verdict"
     case unreachable
     case failed
-    /// The lease may or may not have changed.
+    /// It is not known whether the lease has changed.
     case unknown
 
     var status: UInt32 {

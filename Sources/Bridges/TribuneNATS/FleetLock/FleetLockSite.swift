@@ -34,7 +34,7 @@ nonisolated struct FleetLockSite: Sendable {
     guard request.method == "POST" else {
       throw FleetLockError(.methodNotAllowed, "this is asked by POST")
     }
-    // Requests that arrive by accident lack this header.
+    // Requests of other programs, such as browsers, lack this header.
     guard request.only("fleet-lock-protocol") == "true" else {
       throw FleetLockError(.noFleetLock, "the header \"fleet-lock-protocol: true\" is missing")
     }

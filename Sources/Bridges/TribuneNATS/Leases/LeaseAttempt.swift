@@ -101,7 +101,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // The earlier write of unknown outcome has removed the owner.
+      // An earlier write of this attempt, whose outcome was unknown, has removed the owner.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -112,7 +112,7 @@ nonisolated struct LeaseAttempt {
       // An owner that this attempt itself may have stored does not count as an earlier acquisition.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // A repeated write must not release a later acquisition, so `change` names this id from now on.
+      // A repeated write must not release a later acquisition, so `change` names this owner's id from now on.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }

@@ -57,7 +57,7 @@ final class LeaseChanges {
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)
-    // This task is cancelled, so a new task undoes the change.
+    // In this cancelled task, `attempt` would give up at once, so a new task undoes the change.
     let undoing = Task { await attempt(release, of: lease, until: .now + span) }
     return switch await undoing.value {
     case .made, .absent: .undone

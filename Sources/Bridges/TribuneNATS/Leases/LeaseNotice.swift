@@ -2,7 +2,8 @@
 
 import TribuneWire
 
-/// Tells other gateways of a free lease, so waiting programs ask at once. Decisions do not depend on notices.
+/// Tells other gateways of a free lease, so programs that wait for it ask again at once. Who gets the lease
+/// does not depend on notices.
 nonisolated enum LeaseNotice: Equatable, Sendable {
   /// `owner` is nil if the announcing host itself was the owner.
   case released(owner: String?)

@@ -34,9 +34,9 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   enum Effect: Equatable, Sendable {
     /// The owner was added or removed. `before` is the owner's entry before this change.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Other hosts have the lease, or a running command of this host has it.
+    /// Others have all slots, or a running command of the same host has the lease.
     case busy
-    /// The host does not have the lease, or has it by another acquisition.
+    /// The owner to be removed does not have the lease, or has it by another acquisition.
     case absent
     case refused(String)
   }
@@ -44,7 +44,8 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: only called for an earlier acquisition of the same owner.
+  /// - Parameter isRunning: called only for an earlier acquisition by the same owner. Returns true if its
+  ///   process still runs.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)

@@ -18,8 +18,8 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// - Parameter wasThere: true if this process has seen the bucket before. If the bucket is missing now, its
-  ///   leases are lost, and the init throws.
+  /// - Parameter wasThere: true if this process has seen the bucket before. If such a bucket is missing now,
+  ///   its leases are lost, and the init throws.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas

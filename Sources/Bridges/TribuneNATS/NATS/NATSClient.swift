@@ -34,7 +34,7 @@ import TribuneSystem
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
     for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
-    // The flush waits until the server has answered, so the receiver also learns of refused subscriptions.
+    // The flush waits for the server's pong. By then, the receiver has also learned of refused subscriptions.
     try NATSError.check(
       unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
     guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {

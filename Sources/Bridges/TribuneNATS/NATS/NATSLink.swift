@@ -62,7 +62,8 @@ final class NATSLink {
   ///   - posts: subjects whose messages are handled in order.
   ///   - durable: subjects whose messages are handled in order, independently of `posts`.
   ///   - others: subjects whose messages are handled without waiting for earlier ones.
-  ///   - receivesAtOnce: runs on libnats's thread. If it returns false, the main actor handles the message.
+  ///   - receivesAtOnce: called for each message of `others`, on libnats's thread. If it returns false, the
+  ///     main actor handles the message.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -134,7 +135,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // Earlier connections and failed attempts also report events.
+    // Earlier connections and failed attempts also report events, which say nothing about `client`.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -182,7 +183,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // If the connection was lost, libnats has reconnected. Its pending event will mark the link as up.
+        // If the link still counts as lost, libnats has reconnected, and its event `reconnected` is pending.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)

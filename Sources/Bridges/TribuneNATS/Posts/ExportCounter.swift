@@ -9,7 +9,7 @@ nonisolated struct ExportCounter {
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
 
-  /// Counts losses whose names are unknown. The next number shows the gap.
+  /// Counts lost notifications of unknown names. The next number shows importers the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
   /// Beyond `namesMax` names, all counts of names restart, which can hide a gap.

@@ -9,7 +9,8 @@ nonisolated struct ImportAccount {
     case new(lost: UInt64)
     /// The notification follows a loss of unknown size.
     case newAfterGap
-    /// A later export overtook the notification, which therefore counts in `lost`.
+    /// A notification with a higher number came before this one, so this one is not posted. `lost` includes
+    /// it.
     case late(lost: UInt64)
     case stale
   }
@@ -21,12 +22,13 @@ nonisolated struct ImportAccount {
     var last: [String: ExportNumber]
   }
 
-  /// The two gateway processes of each host that sent last. The second may be an earlier process, whose
-  /// notifications may still arrive, or another gateway with the same name.
+  /// The two gateway processes of each host that sent most recently. The second can be an ended process with
+  /// notifications on their way, or another gateway with the same host name.
   private var origins: [String: [Origin]] = [:]
   /// The hosts in the order in which they are forgotten.
   private var order: [String] = []
-  /// True once this account has forgotten a host. Since then, an unknown host may be a forgotten one.
+  /// True once this account has forgotten a host. From then on, an unknown host may be a forgotten one, and
+  /// its first notification may follow a gap.
   private var hasForgotten = false
 
   mutating func record(

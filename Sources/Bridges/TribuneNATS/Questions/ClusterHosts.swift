@@ -184,7 +184,7 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // Another gateway with this host's name may have a veto, but was not asked.
+      // If another host has this host's name, it was not asked, although it could have a veto.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }

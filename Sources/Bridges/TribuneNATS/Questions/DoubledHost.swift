@@ -5,7 +5,8 @@ import TribuneService
 
 /// Detects another gateway with this host's name, because other hosts cannot distinguish the two.
 nonisolated final class DoubledHost: Sendable {
-  /// How long a new gateway waits before it answers. Another gateway with its name announces itself by then.
+  /// How long the gateway waits before it answers after the link came up. By then, another gateway with its
+  /// name has announced itself.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {
@@ -39,7 +40,7 @@ nonisolated final class DoubledHost: Sendable {
     state.withLock { $0.listensUntil = isUp ? .now + Self.listening : nil }
   }
 
-  /// - Returns: true if the other gateway may not know this one.
+  /// - Returns: true if the other gateway is new, so it may not know this one.
   func remember(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil
     let former = state.withLock { state in

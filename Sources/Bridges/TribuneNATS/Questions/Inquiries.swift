@@ -5,8 +5,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// This host's questions to other hosts. The receiving thread handles each message itself, because a thread
-/// switch costs more than all other work. Tasks resume and messages are published outside the lock.
+/// This host's questions to other hosts. The thread that receives a message also handles it, because a thread
+/// switch costs more than all other work. This type resumes tasks and publishes messages outside its lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
   /// If an unlisted host does not answer, the gateway does not ask that host again for this time. Otherwise,
@@ -206,8 +206,8 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// Tells the host that the question has ended. A host that misses this message ends the question at its
-  /// deadline, or when this gateway is gone.
+  /// Tells the host that the question has ended. A host that misses this message ends the question at the
+  /// question's deadline, or when this gateway is gone.
   private func publishCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))

@@ -17,7 +17,7 @@ nonisolated struct Inquiry {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Check whether the NATS server responds, after extending the delegate's time by this duration.
+    /// The caller extends the delegate's time by this duration, and checks whether the NATS server responds.
     case prove(within: Duration)
     case conclude(Answer)
   }
@@ -67,8 +67,8 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. This gateway then asks again,
-  ///   because the host may have a veto.
+  /// - Parameter mayReturn: true if the host's gateway may be reconnecting. With `abstain`, this gateway then
+  ///   asks again even after `triesMax` tries, because the host may have a veto.
   mutating func isUnheard(mayReturn: Bool) -> Action {
     guard !isConcluded else { return .none }
     if missing != .unlisted, tries < Self.triesMax || missing == .abstain && mayReturn {

@@ -89,7 +89,7 @@ nonisolated final class RemoteQuestions: Sendable {
     let task = Task.immediate(executorPreference: own.executor) {
       let (answer, value) = await own.decide(request) { [self] in report($0, to: key) }
       let doubt = answer.isObjection ? nil : await double.knownDoubt()
-      // A cancelled question needs no answer.
+      // A question that was cancelled, or that `sound` has answered, needs no answer.
       if state.withLock({ $0.running.removeValue(forKey: key) }) != nil {
         reply(doubt.map { .failed($0) } ?? answer, to: message, value)
       }

@@ -20,7 +20,7 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// The reasons against the action. A veto has at least one reason.
+  /// The reasons against the action, at least one.
   var objections: [String] {
     // A failed outcome does not show whether it was a veto, so explicit vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)

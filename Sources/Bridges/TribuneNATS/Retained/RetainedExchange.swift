@@ -40,7 +40,7 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// Stops posting values from the bucket. The gateway must first read the retained notifications again.
+  /// Stops posting values from the bucket until the gateway has read the bus's retained notifications again.
   func busChanged(isInterrupted: Bool) {
     (bus, self.isInterrupted) = (nil, isInterrupted)
     ledger.restart()

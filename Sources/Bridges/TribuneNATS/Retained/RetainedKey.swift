@@ -23,7 +23,7 @@ nonisolated struct RetainedKey: Hashable, Sendable {
     self.object = object
   }
 
-  /// Nil if the text has another form. Any NATS client may write such keys.
+  /// Nil if the text has another form. Any NATS client can write such keys.
   init?(_ text: Substring) {
     guard let slash = text.firstIndex(of: "/"), slash > text.startIndex,
       text[text.index(before: slash)] == "."

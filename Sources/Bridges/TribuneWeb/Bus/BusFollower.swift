@@ -7,12 +7,14 @@ import TribuneSystem
 
 /// A client of the bus that maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// Notifications of changed holds, delegates or policy. After each, the follower reads the lists again.
+  /// Notifications of changed holds, delegates or policy. After each, the follower reads the lists again if
+  /// they are looked at.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// After a request, the lists stay fresh for this time. Prometheus usually asks for metrics more often.
+  /// After a request, the follower keeps the lists fresh for this time. Prometheus usually asks for metrics
+  /// more often.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
   /// If the bus does not reply for this time, the page shows the bus as not answering.

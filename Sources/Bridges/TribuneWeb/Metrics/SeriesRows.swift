@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The time series made from rows of counters. The first rows have a series each, and all others share one.
-/// Prometheus takes a falling counter as a restart. Therefore, the shared series adds up increments, and does
-/// not fall when a row gets a series of its own.
+/// Prometheus takes a falling counter for one that has restarted from 0. Therefore, the shared series adds up
+/// increments, and does not fall when a row gets a series of its own.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?
@@ -15,7 +15,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   /// The first `countMax` rows get their own series, but never the row without labels (`CounterRow.labels`).
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // The growth of the rows that had no series of their own.
+    // The growth, since the last list, of the rows that had no series of their own.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }

@@ -58,7 +58,7 @@ nonisolated package struct Feed: Sendable {
       cursor.isGreeted = true
       (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
-      // This event makes the page drop its earlier data.
+      // This event makes the page drop the data of its previous connection.
       return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {

@@ -100,7 +100,7 @@ extension Bus {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// Returns nil if the connection at `slot` may not see any of the delegate's patterns.
+  /// Omits patterns that the connection has no permission to see. Returns nil if all patterns are omitted.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)

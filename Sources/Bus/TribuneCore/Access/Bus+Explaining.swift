@@ -6,8 +6,8 @@ package import TribuneWire
 extension Bus {
   private static let nearMissesMax = 10
 
-  /// - Parameter connection: the connection whose subject is meant if `question` names no subject. 0 means
-  ///   the connection at `slot`.
+  /// - Parameter connection: if `question` names no subject, the decision is about this connection's subject.
+  ///   0 means the connection at `slot`.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
   ) throws(WireError) -> [Entry] {

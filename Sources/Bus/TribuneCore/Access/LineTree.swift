@@ -5,14 +5,14 @@ import TribuneWire
 
 /// A tree of tokens that finds the policy lines that can decide about a pattern, among thousands of lines.
 ///
-/// Each pattern of a line ends at a node, which refers to the line. A search visits few lines, unless
-/// `overlapping` is true, and the pattern has a star where the lines have different tokens.
+/// Each pattern of a line ends at a node, which refers to the line. A search usually visits few nodes. It
+/// visits many if `overlapping` is true, and the pattern has a star where the lines have different tokens.
 struct LineTree {
   private struct Node {
     /// The key is the hash of a token. If two hashes collide, a search also finds lines that do not match.
     var children: [UInt64: Int] = [:]
     var star: Int?
-    /// `ended` has the lines with a pattern that ends here. `endless` has the lines with a final `**` here.
+    /// `ended` has the lines of patterns that end here, `endless` those of patterns that go on with `**`.
     var ended: [Int] = []
     var endless: [Int] = []
   }
@@ -71,8 +71,9 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with the index of each line whose pattern covers all of `pattern`, or a part of it if
-  /// `overlapping` is true. `body` can also get other lines, and a line twice.
+  /// Calls `body` with the index (in the lines given to `init`) of each line with a pattern that covers all
+  /// of `pattern`. If `overlapping` is true, a pattern that covers a part of `pattern` is enough. `body` can
+  /// also get lines without such a pattern, and can get a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

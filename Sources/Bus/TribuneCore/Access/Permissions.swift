@@ -9,7 +9,7 @@ final class Permissions {
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// The lines without the placeholder `%U`. Subjects with the same lines share this object.
+  /// The lines without the placeholder `%U`. Subjects with the same such lines share this object.
   fileprivate let common: FoundLines
   private let own: FoundLines
   let deniesObserving: Bool
@@ -132,7 +132,7 @@ struct Access: ~Copyable {
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// True if the policy can allow at least one process of the user to post the retained notification again.
+  /// True if the policy would allow at least one process of the user to post and retain the notification.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)

@@ -10,9 +10,9 @@ package import TribuneWire
 /// user. If users take their whole shares one after another, the kth user gets 1/(k(k + 1)) of the total, as
 /// in dbus-broker. A user of weight w counts as w users.
 ///
-/// A sixteenth of each total is reserved for privileged users: root and the user that runs the bus. They may
-/// also use all of the rest. If a share shrinks, the user keeps existing allocations, and the bus refuses
-/// only new ones.
+/// A sixteenth of each total is reserved for privileged users: root and the user that runs the bus.
+/// Privileged users can also use all that the other users leave. If a share shrinks, the user keeps existing
+/// allocations, and the bus refuses only new ones.
 package final class Accounts {
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
@@ -110,14 +110,15 @@ package final class Accounts {
     return unreservedTotal(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// Throws if the amount does not fit in the user's share. Ignores the charges of detached connections.
+  /// Throws if the amount does not fit in the share. Ignores charges of the user's detached connections.
   ///
   /// - Parameter uncounted: further charges of the user to ignore.
   package func require(
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // `uncounted` is still a part of the total in use, so a sixteenth of the total must remain for others.
+    // The comparison with the share ignores `uncounted`, but these charges still use a part of the total. So
+    // a further sixteenth of the total must remain for other users.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -141,7 +142,8 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// True if this charge leaves a sixteenth of the total for privileged users, and an eighth for others.
+  /// True if the charge leaves a sixteenth of the total for privileged users, and an eighth for further
+  /// charges.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
@@ -155,8 +157,8 @@ package final class Accounts {
 
   // MARK: Connections
 
-  /// Charges a connection whose socket is not closed yet. After another thread has closed the socket,
-  /// `countConnections` releases the charge.
+  /// Charges an ended connection whose socket is not closed yet. After the socket is closed, usually by
+  /// another thread, `countConnections` releases the charge.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
     account.charges.closingCount += 1
@@ -176,7 +178,7 @@ package final class Accounts {
 
   // MARK: Descriptors
 
-  /// Updates the charges for descriptors, which other threads release without changing the accounts.
+  /// Updates the charges for descriptors. Other threads release descriptors, but do not change the accounts.
   package func countDescriptors() {
     for account in accounts.values {
       charge(account.descriptors.held.current - account.uses[.descriptors], of: .descriptors, to: account)

@@ -82,7 +82,7 @@ extension Bus {
   mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
-    // A query ends at once if it has no delegates, or if a standing outcome decides it.
+    // A query ends at once if it has no delegates, or if a hold or a missing required delegate decides it.
     guard !delegates.isEmpty, standing.isEmpty || ask.waitsForAll else { return 0 }
     var length = Self.underWayOverhead + keyLength + ask.overrideReason.utf8.count
     for delegate in delegates { length += delegate.rememberedLength }
@@ -112,8 +112,9 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// The number of kept bytes that are exempt from the user's share. This is `length` if the user has no
-  /// other query with kept userInfo and the log has enough capacity, else 0.
+  /// Returns the number of bytes of kept userInfo that are exempt from the user's share. This number is
+  /// `length` if the user has no other query with kept userInfo, and the log has enough capacity for `length`
+  /// and `other`. If not, it is 0.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
@@ -165,7 +166,7 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// Charges a retained notification to its user, as if the replaced notification were already released.
+  /// Charges a retained notification to its user, as if the charge of the replaced one were already released.
   /// Throws if the new notification does not fit in the user's share.
   func chargeRetained(
     _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?

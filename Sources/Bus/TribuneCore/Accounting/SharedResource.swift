@@ -18,7 +18,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   case protocols
   /// Bytes of unread frames, and of notifications buffered for suspended connections.
   case queues
-  /// Files that the bus has sent, and that the receiver may not have received yet.
+  /// Files that the bus has sent, and whose receiver has possibly not received them yet.
   case unreadFiles
 
   var unit: String {

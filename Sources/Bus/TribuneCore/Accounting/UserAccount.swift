@@ -6,7 +6,7 @@ import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
-    /// The part of `uses` for detached connections, whose clients may register again.
+    /// The part of `uses` for detached connections, whose clients can still return and register again.
     var detached = Amounts()
     var closingCount = 0
     var connectionCount = 0
@@ -17,7 +17,7 @@ package final class UserAccount {
     var keepingCount = 0
   }
 
-  /// A cell, because every query changes the charges, and a cell has no check for exclusive access.
+  /// Every query changes the charges. A cell saves the run-time check for exclusive access at each change.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
   package internal(set) var weight: Int
@@ -47,14 +47,15 @@ package final class UserAccount {
   package var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
-/// Counts of a user's descriptors. Any thread may change these counts.
+/// Counts of a user's descriptors. Any thread is allowed to change these counts.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
   /// The descriptors that count for `SharedResource.descriptors`.
   package let held = SharedCount()
+  /// The descriptors that threads have yet to close. Of these, `closing` are in a call of close(2).
   package let unclosed = SharedCount()
   package let closing = SharedCount()
-  /// The sockets of connections among the unclosed descriptors. Each stays charged until it is closed.
+  /// Open sockets of ended connections. Each stays charged as a connection until the socket is closed.
   package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }

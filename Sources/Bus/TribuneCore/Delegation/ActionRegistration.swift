@@ -4,7 +4,7 @@ import TribuneWire
 
 /// An action under way: it has begun, and has not ended.
 final class ActionRegistration {
-  /// The id of the query that allowed the action, or the id that its `begin` got.
+  /// The id of the query that allowed the action. Without such a query, the bus gave the action a new id.
   let id: QueryID
   let connection: ConnectionID
   let peer: PeerIdentity
@@ -15,7 +15,7 @@ final class ActionRegistration {
   /// nil if the action is about all objects.
   let object: ExactText?
   let began: Instant
-  /// Holds with higher ids came too late for this action.
+  /// Matching holds with higher ids came too late for this action.
   let lastDelegate: DelegateID
 
   init(

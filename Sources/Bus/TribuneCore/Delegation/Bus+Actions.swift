@@ -3,8 +3,8 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Actions under way. If an ask has the flag `begins`, the bus begins the action together with the verdict.
-/// So a hold or delegate cannot come between the verdict and the action.
+/// Actions under way. If an ask has the flag `begins` and its verdict is *allowed*, the bus registers the
+/// action together with the verdict. So a hold or delegate cannot come between the verdict and the action.
 extension Bus {
   /// - Returns: the new id of the action; nil if an existing action moves to this connection.
   mutating func begin(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
@@ -37,7 +37,7 @@ extension Bus {
     let action = ActionRegistration(
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
       name: name, object: object, began: before?.began ?? now,
-      // This bus does not know when the action began, so every existing hold may have come too late.
+      // An action without `before` began at an unknown time, so each matching hold counts as too late.
       lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0))
     if let before { forget(before) }
     add(action)
@@ -53,8 +53,8 @@ extension Bus {
     return id
   }
 
-  /// Throws unless the connection may post the *will* of the action. Holders wait until actions under way
-  /// end, so permission to ask must not be enough to begin an action.
+  /// Throws unless the policy allows the connection to post the *will* of the action. An action under way
+  /// makes late holders wait for its end, so permission to ask must not be enough to begin one.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
       throw neverAsked(name, .invalidName)
@@ -62,8 +62,8 @@ extension Bus {
     try requirePermission(.post, on: [Pattern(accepted: will)], object: object, from: slot)
   }
 
-  /// Throws if a limit forbids another action. Actions have their own limit, because at the end of each, the
-  /// bus examines all holds that came too late for any action.
+  /// Throws if a limit forbids another action. Actions have their own limit, because at the end of each
+  /// action, the bus examines all holds that came too late for any action.
   mutating func requireActionCapacity(from slot: ConnectionSlot, beside moved: Int = 0) throws(WireError) {
     let account = connections[slot].account
     guard

@@ -97,10 +97,10 @@ extension Bus {
     return inbox
   }
 
-  /// The delegates that a `set` replaces. Omits delegates that this connection may not replace
-  /// (`mayReplace`). A `set` for an object replaces the delegates of this object. Delegates without an object
-  /// can be about unrelated things, so a `set` without an object replaces, of these, only the delegates whose
-  /// patterns overlap with its own. During a replay, the log determines the replaced delegates.
+  /// The delegates that an `attach` with *set* replaces. Omits those that the connection is not permitted to
+  /// replace (`mayReplace`). With an object, *set* replaces the delegates of this object. Without an object,
+  /// *set* replaces only delegates without an object, if their patterns overlap with the new ones:
+  /// others can be about unrelated things. During a replay, the log determines the replaced delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
@@ -123,7 +123,7 @@ extension Bus {
 
   /// Detaches delegates. All of them leave their chains before any query proceeds and asks further delegates.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    // Remove the last delegate of a chain first: the removal of an earlier one would move all later ones.
+    // Remove the last delegates first: in the arrays of `chains`, each removal moves all delegates behind it.
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
@@ -201,7 +201,7 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold without a release, so clients that wait after a veto do not ask again.
+  /// Changes the reason of a hold. A release would make clients that wait for it ask again, without need.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)

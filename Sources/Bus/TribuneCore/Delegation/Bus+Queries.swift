@@ -249,7 +249,7 @@ extension Bus {
       return
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
-    // Without its reason, a veto remains a veto. But if a value does not fit, its delegate has failed.
+    // If the reason is dropped, the outcome stands. If the value is dropped, the delegate has failed.
     let truncated = isValue ? .failed : outcome
     if reason == nil, length > 0, !chargeAnswer(length, to: queries[place].asker.slot) {
       reason = "the limit on the answers to one asker is reached"
@@ -260,8 +260,8 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// Settles a participant with a reason from the bus. Half of `participantOverhead` covers a short reason,
-  /// so this method charges only the bytes beyond it.
+  /// Settles a participant with a reason from the bus. Half of the participant's `participantOverhead` covers
+  /// a short reason, so this method charges only the bytes beyond this half.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -286,8 +286,8 @@ extension Bus {
   /// Finds the participant that a delegate's frame is about. Throws if the bus has not asked this delegate,
   /// or if the query no longer waits for its answer.
   ///
-  /// A replay also accepts an unasked delegate, because this bus may send fewer questions at a time than the
-  /// earlier bus, which accepted the frame.
+  /// A replay also accepts an unasked delegate. The earlier bus had asked the delegate, and can have had a
+  /// higher limit of questions at a time.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -303,6 +303,7 @@ extension Bus {
   }
 
   /// Accepts any connection of the delegate's user: a process that a delegate starts has its own connection.
+  /// If `delegate` is 0, finds the only delegate of the user for which the query waits.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -359,7 +360,8 @@ extension Bus {
     return slots.sorted { $0.index < $1.index }
   }
 
-  /// - Parameter unheard: connections with unread input. For their answers, overdue deadlines move to `end`.
+  /// - Parameter unheard: connections whose input the bus has not read to its end. Overdue timeouts of
+  ///   answers from these connections move to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {
@@ -455,7 +457,7 @@ extension Bus {
 
   private mutating func conclude(_ place: Int, at now: Instant) {
     if holds.count > 0, queries[place].standing.isEmpty, !queries[place].isForValues {
-      // Add the holds that were taken while the question was open.
+      // Add the holds that were taken while the query was open, and are still in force.
       let tail = queries.tail(at: place)
       queries[place].add(standingHolds(against: tail.key, nameLength: tail.nameLength))
     }

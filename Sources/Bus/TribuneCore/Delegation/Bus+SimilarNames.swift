@@ -5,7 +5,8 @@ import TribuneWire
 extension Bus {
   private static let comparedMax = 1000
 
-  /// A similar name in use that the connection may list or ask, else a similar well-known name, else empty.
+  /// A similar name of a delegate, a hold or a query rule, if the connection is permitted to list or ask this
+  /// name. Else a similar well-known name, or an empty text.
   func similarName(to name: RawSpan, for slot: ConnectionSlot) -> String {
     var found = ""
     var left = Self.comparedMax

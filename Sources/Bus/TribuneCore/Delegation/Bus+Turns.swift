@@ -12,7 +12,7 @@ extension Bus {
       }
     }
     if haveTurns({ _ in delegates.count }) { return false }
-    // The delegates may belong to several connections, so count the delegates of each connection.
+    // The count above assumes that all delegates have one connection. Count again for each connection.
     var counts: [ConnectionSlot: Int] = [:]
     for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
     return !haveTurns { counts[$0.slot] ?? 0 }
@@ -31,13 +31,13 @@ extension Bus {
     }
   }
 
-  /// Ends the turns of a delegate that asks a nested query before it answers `parent`. Otherwise, questions
-  /// could wait for each other forever. Returns the inboxes that now have a free turn.
+  /// Ends a delegate's turn in `parent` when it asks a nested query. Otherwise, the nested questions could
+  /// wait forever for this turn. Returns the inboxes that now have a free turn.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
     // If a delegate starts a process that asks, this process has its own connection, and does not name the
-    // delegate. In this case, end the turns of all delegates of its user.
+    // delegate. In this case, end the turns in `parent` of all delegates of the process's user.
     let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
@@ -52,14 +52,14 @@ extension Bus {
     return freed
   }
 
-  /// If questions wait, tells the server to check whether the client has read earlier ones
-  /// (`popUnreadInbox`).
+  /// If questions wait, and unread questions still have turns, makes the server check whether the client has
+  /// read the unread ones. The server learns of the connection by `popUnreadInbox`.
   mutating func reportUnread(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// Returns a connection whose client must read earlier questions before the bus sends more. Once the client
-  /// has read the frames now in its queue, call `markRead`, unless `isWaitingToBeRead` is false by then.
+  /// Returns a connection whose unread questions keep turns that other questions need. Once the client has
+  /// read the frames now in its queue, call `markRead`, unless `isWaitingToBeRead` is false by then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }

@@ -58,7 +58,7 @@ struct DelegateChains {
 
   /// - Parameter key: the name and the object, contiguous as in the frame. This method validates them only on
   ///   a cache miss.
-  /// - Returns: the delegates, and the index of their chain. The index is valid until the next lookup.
+  /// - Returns: the delegates, and the index of their chain in the cache, valid until the next lookup.
   mutating func responding(
     to key: RawSpan, nameLength: Int
   ) throws(WireError) -> (chain: Int, delegates: [DelegateRegistration]) {
@@ -95,10 +95,11 @@ struct DelegateChains {
     routes.remember(actions, at: chain, for: permissions)
   }
 
-  /// True if the name is a question for permission. A query for a value cannot have such a name.
+  /// True if the chain's name has the form of a question for permission, and is not a misspelt well-known
+  /// one. A value query cannot have such a name.
   func isAskable(at chain: Int) -> Bool { isAskable[chain] }
 
-  /// True if a delegate has this name itself as a pattern, and not only a pattern with a star.
+  /// True if a delegate has the chain's name itself as a pattern, and not only a pattern with a star.
   func isNamed(at chain: Int) -> Bool { isNamed[chain] }
 
   func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }

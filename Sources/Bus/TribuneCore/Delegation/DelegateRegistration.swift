@@ -86,9 +86,8 @@ package final class DelegateRegistration {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// The entry by which replaced delegates learn of this delegate. It has only the first few patterns. One
-  /// `set` can replace thousands of delegates of a connection, whose queue then gets this entry for each of
-  /// them.
+  /// The entry by which replaced delegates learn of this delegate. The entry has only the first few patterns:
+  /// if one `set` replaces thousands of delegates of a connection, its queue gets thousands of these entries.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

@@ -7,7 +7,7 @@ struct OpenQueries {
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Indices in `all`, by the id as an integer (see `PlacesByID`). Empty until `all` exceeds `searchedMax`.
+  /// Indices in `all`, by id (an integer, see `PlacesByID.others`). Empty until `all` exceeds `searchedMax`.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {

@@ -13,14 +13,14 @@ struct OutcomeBudget {
     reasonsLength = limits.outcomeReasonsMax
   }
 
-  /// True if all outcomes certainly fit. The caller can then skip `admit`.
+  /// True if `count` outcomes with `answers` bytes certainly fit. The caller can then skip `admit` and `cut`.
   func fits(_ count: Int, answers: Int) -> Bool {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
 
   private static var identityLengthMax: Int { 2048 }
 
-  /// Returns false if the outcome does not fit in the budget. Later outcomes then do not fit either.
+  /// Returns false if an identity of this length does not fit. All later calls then return false.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -30,7 +30,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Cuts the reason to the rest of the budget. After the first cut, only `…` remains of later reasons.
+  /// Cuts the reason to the rest of the budget. After the first cut, each further reason becomes `…`.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

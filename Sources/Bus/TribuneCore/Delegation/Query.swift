@@ -8,7 +8,7 @@ struct Standing {
   var outcomes: [Outcome] = []
   /// The number of holds that `outcomes` omits.
   var omittedHolds = 0
-  /// True if a hold has the name itself as its pattern, and not only a pattern with a star.
+  /// True if a hold has the query's name itself as its pattern, and not only a pattern with a star.
   var hasName = false
 }
 
@@ -36,12 +36,12 @@ struct Query {
     let failurePolicy: FailurePolicy
     var state = State.unasked
     var wasAsked = false
-    /// True from the sending of the question until the delegate defers or asks a nested query, or the query
-    /// stops waiting for the delegate.
+    /// True from the sending of the question until the delegate answers, defers or asks a nested query, or
+    /// the query stops waiting for the delegate.
     var hasTurn = false
     /// The question's number in `QuestionTurns` if the question waits or has waited for its turn, else 0.
     var number: UInt64 = 0
-    /// The time when the query began to wait for this participant. The bus may have sent the question later.
+    /// The time when the query began to wait for this participant, perhaps before the bus sent the question.
     var asked = Instant(nanoseconds: 0)
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
@@ -51,8 +51,8 @@ struct Query {
       return !wasAsked && number == 0
     }
 
-    /// True if the participant's timeout has expired, and its answer may still be on the way: the bus has
-    /// sent the question, and the delegate is attached.
+    /// True if the timeout has expired, but the answer can still be on the way. This requires that the bus
+    /// has sent the question, and that the delegate is attached.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
@@ -89,8 +89,8 @@ struct Query {
   private(set) var standing: [Outcome] = []
   /// The number of holds that `standing` omits.
   private(set) var omittedHolds = 0
-  /// True if a delegate or a hold has the name itself as its pattern, and not only a pattern with a star.
-  /// After a restart, this is unknown, and the value is true.
+  /// True if a delegate or a hold has the query's name itself as its pattern, and not only a pattern with a
+  /// star. Also true for a query that was restored after a restart, for which the bus does not know this.
   var isMetByName = true
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
@@ -101,11 +101,12 @@ struct Query {
   var exemptByteCount = 0
   private(set) var answerByteCount = 0
   private(set) var next = 0
-  /// A lower bound of the next timeout. `expire` makes it exact.
+  /// The next timeout of a participant, or the deadline. This time can be too early, because an answer or
+  /// `defer` does not change it. `expire` makes it exact.
   private(set) var nextExpiry: Instant
   private var newlySettled: [Int] = []
-  /// Indices of participants, by the delegate's id (see `PlacesByID`). Empty up to `searchedMax`
-  /// participants.
+  /// Indices of participants, by the delegate's id (an integer, see `PlacesByID.others`). Empty up to
+  /// `searchedMax` participants.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -210,9 +211,9 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Returns the index of the participant to ask next, or nil if the bus must not ask another one now.
-  /// Settles as `gone` the participants before it whose delegates have left. The caller must then call
-  /// `takeTurn`.
+  /// Settles as `gone` the next participants whose delegates have left. Then begins to wait for the next one,
+  /// and returns its index: the caller must call `takeTurn`. Returns nil if the bus must not ask another
+  /// participant now.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -331,7 +332,7 @@ struct Query {
   }
 
   /// Extends the participant's timeout, up to the deadline of the query. Never shortens the timeout. Returns
-  /// its new end.
+  /// the timeout's new end.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("the query does not wait for participant \(index)")
@@ -356,7 +357,7 @@ struct Query {
   private static let unasked = "it was not asked in time"
 
   /// Settles the participants whose timeout has expired. After the deadline of the query, also settles
-  /// unasked participants, because a delegate that the bus could not ask in time has not approved.
+  /// unasked participants as `timedOut`: their failure policies apply, as if these delegates had been silent.
   ///
   /// - Returns: the inboxes of participants that had a turn and have timed out. Their questions are now
   ///   unread (`QuestionTurns`).
@@ -431,7 +432,7 @@ struct Query {
   }
 
   /// The participants' reasons in a verdict, cut to the budget. An element is nil if the verdict omits the
-  /// participant. The list is nil if everything fits. The budget admits vetoes first, and never omits values.
+  /// participant. The list is nil if everything fits. Vetoes use the budget first. Values are never omitted.
   private func boundedList(within budget: OutcomeBudget) -> [String?]? {
     if budget.fits(participants.count, answers: answerByteCount) { return nil }
     var budget = budget

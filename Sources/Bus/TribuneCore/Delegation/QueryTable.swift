@@ -13,7 +13,7 @@ struct QueryTable {
     var objectLength = 0
     var deadline: Due.Handle?
 
-    /// Reuses the buffer if it is small, and no effect, such as a question, still refers to it.
+    /// Reuses the buffer if it is small, and no emitted effect, such as a question, still refers to it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
       if isKnownUniquelyReferenced(&tail), tail.capacity <= QueryTable.tailKept {
         tail.truncate(to: 0)
@@ -65,7 +65,7 @@ struct QueryTable {
     free.append(place)
   }
 
-  /// `Query` handles answers in mutating methods, because Swift would call a non-mutating method on a copy.
+  /// Some methods of `Query` are `mutating` only because Swift would call a non-mutating one on a copy.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }

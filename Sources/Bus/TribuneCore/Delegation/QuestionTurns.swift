@@ -5,13 +5,13 @@ import TribuneWire
 /// Decides which questions the bus sends to the delegates of one connection, and which questions wait.
 ///
 /// The number of questions at a time is limited, and the users who ask take turns. A sixteenth of the limit
-/// is reserved for privileged users, and a sixteenth for all others. Privileged users may use all that is not
-/// reserved for others. Others share what is not reserved for privileged users, by the rule of `Accounts`.
-/// One question of a user is allowed even beyond the user's share.
+/// is reserved for privileged users, and a sixteenth for all others. Privileged users can use all that is not
+/// reserved for others. Others share what is not reserved for privileged users, by the rule of `Accounts`. If
+/// a user's share is less than one question, the user can still have one.
 ///
 /// A question *has its turn* from when the bus sends it until the delegate answers, defers, or asks a nested
-/// query. If the bus stops waiting for the answer earlier, the question is *unread*. It then keeps its turn
-/// until the client has read all frames that the bus sent before the server's next check (`takeReport`).
+/// query. If the bus stops waiting before that, the question is *unread*, and keeps its turn. The turn ends
+/// when the client has read all frames that were queued when the server's next check began (`takeReport`).
 struct QuestionTurns {
   struct Waiting {
     let number: UInt64
@@ -78,7 +78,7 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// The highest number of questions that privileged users together, or all others together, may have.
+  /// The highest number of questions that privileged users together, or all others together, can have.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
   /// Returns false if the question must wait for its turn. The caller must then call `wait`.
@@ -124,13 +124,13 @@ struct QuestionTurns {
   /// Call this when the delegate has answered, deferred or asked a nested query, or did not get the question.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
-  /// Call this when the bus stops waiting for the answer. The question becomes unread.
+  /// Call this when the bus stops waiting without an answer. The question becomes unread.
   mutating func abandon(of uid: UInt32) {
     users[knownPlace(of: uid)].unread += 1
     unreadCount += 1
   }
 
-  /// Call this when the client has read the frames that were sent before `takeReport` returned true.
+  /// Call this when the client has read the frames that were queued when `takeReport` returned true.
   mutating func markRead() {
     isReported = false
     for user in users.indices.reversed() where users[user].reported > 0 {
@@ -142,8 +142,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Returns true if the server must begin to check whether the client has read its frames. Once the client
-  /// has read them, the server must call `markRead`, unless `isReported` is false by then.
+  /// Returns true if the server must begin to check whether the client has read the frames now in its queue.
+  /// Once the client has read them, the server must call `markRead`, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -159,7 +159,7 @@ struct QuestionTurns {
 
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // If unprivileged users may have no more questions, skip them without a lookup: there can be thousands.
+    // If unprivileged users together are at their limit, skip them without a lookup: there can be thousands.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)

@@ -15,10 +15,10 @@ struct BufferedNotifications {
 
   private(set) var runs: CoalescingQueue<Run>
   var lostCount: UInt64 = 0
-  /// The number of notifications that later ones replaced during this suspension.
+  /// The number of notifications that later notifications replaced during this suspension.
   var coalescedCount: UInt64 = 0
   private var count: UInt64 = 0
-  /// The number of buffered notifications, and of losses that the bus has not reported yet.
+  /// The number of buffered notifications plus the number of losses that the bus has not reported yet.
   var dueCount: UInt64 { count + lostCount }
 
   init(of slot: ConnectionSlot) { runs = CoalescingQueue(number: slot.index) }
@@ -26,8 +26,9 @@ struct BufferedNotifications {
   var byteCount: Int { runs.byteCount }
 
   /// - Parameters:
-  ///   - coalesces: if true, keeps only the last frame, in place of earlier ones of the same name and object.
-  ///   - limit: in bytes. If the buffer exceeds the limit, the oldest runs are dropped.
+  ///   - coalesces: if true, keeps only the run's last frame. This frame replaces the buffered one of the
+  ///     same name and object that was also appended with `coalesces`.
+  ///   - limit: in bytes. If the buffer exceeds the limit, this method drops the oldest runs.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
     var count = added.count
@@ -98,8 +99,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run for the buffers of any number of connections. All buffers share one copy of the run. With a copy,
-/// the bus can reuse the receive buffer.
+/// A run for the buffers of any number of connections. All buffers share one copy of the run, because the bus
+/// reuses the memory in which it received the run.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -153,7 +153,7 @@ extension NotificationCenter.Observation {
 }
 
 extension PostedNotification {
-  /// A copy of the name and the object, because monitors may see them much later.
+  /// A copy of the name and the object, because monitors can see them after the receive buffer is reused.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

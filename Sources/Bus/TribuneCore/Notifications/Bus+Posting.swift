@@ -59,15 +59,15 @@ extension Bus {
 
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Delivers one post. Returns false if none waits. The caller must perform the effects of this call before
-  /// it calls a `deliver…` method again.
+  /// Delivers the oldest post that waits for the end of the loop iteration. Returns false if there is none.
+  /// The caller must perform the effects of this call before it calls a `deliver…` method again.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers a notification that has waited for an idle bus for the longest permitted time.
+  /// Delivers a post that has waited for an idle bus for the permitted time. Returns false if there is none.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -85,7 +85,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Usually, all receivers get the post at once. The array of the route is then used without a copy.
+    // Usually, all receivers get the post at once. The effect then has the route's own array, without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { receiver in
@@ -153,8 +153,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // If a user exceeds its share of unread bytes, its suspended connections can each buffer an equal part of
-    // half of the share. Without this limit, one large old buffer would starve the user's other buffers.
+    // If a user exceeds its share of unread bytes, half of the share is divided equally among its suspended
+    // connections' buffers. Without this limit, one large old buffer would starve the user's other buffers.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)

@@ -4,8 +4,8 @@ import TribunePolicy
 import TribuneWire
 
 extension Bus {
-  /// Throws if the post cannot be bound to its poster. The bus must deliver the post at once, because the
-  /// poster may have left before a later delivery.
+  /// Throws if the post cannot be bound to its poster. The post's style must be *now*, because the poster
+  /// could leave before a later delivery.
   func requireBindable(_ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.options.contains(.retain), fields.style == .now else {
       throw WireError(

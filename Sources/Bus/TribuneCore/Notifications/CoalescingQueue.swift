@@ -19,7 +19,7 @@ struct CoalescingQueue<Element> {
   /// An entry is nil if its element was removed.
   private var entries: [Entry?] = []
   private var head = 0
-  /// The number of the first entry. Numbers are consecutive, and unique while the queue has elements.
+  /// The number of `entries[0]`. Numbers are consecutive, and unique while the queue has elements.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
@@ -47,7 +47,7 @@ struct CoalescingQueue<Element> {
   mutating func remove(under key: ExactText) -> [Element] {
     guard let found = numbers.removeValue(forKey: key) else { return [] }
     return found.compactMap { number in
-      // When `take` removes the last element, all numbers become invalid.
+      // When `take` removes the last element, it resets the queue, so the remaining numbers are invalid.
       guard !isEmpty, number >= firstNumber + head else { return nil }
       return take(at: number - firstNumber)?.element
     }

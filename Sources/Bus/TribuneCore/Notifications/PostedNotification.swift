@@ -33,10 +33,10 @@ struct PostedNotification {
   }
 }
 
-/// The poster of a notification. Before the delivery, another connection can get the same slot.
+/// The poster of a notification. At the delivery, another connection can have the slot, but not the id.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// If the poster posted to an earlier daemon and has not reconnected, the bus knows only its user.
+  /// If the poster posted to an earlier daemon and has not reconnected, only the user in `peer` is known.
   package let peer: PeerIdentity
 }

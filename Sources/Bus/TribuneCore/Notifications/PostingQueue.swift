@@ -27,7 +27,8 @@ struct PostingQueue {
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// Adds and returns a notification. If it waits for an idle bus, the queue copies it and assigns a number.
+  /// Adds a notification. If it waits for an idle bus, the queue copies its frame and assigns a number.
+  /// Returns the notification with this copy and number.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted

@@ -3,7 +3,8 @@
 import TribuneWire
 
 package struct Receiver: Equatable, Sendable {
-  /// How a notification reaches a receiver. If several observations match, the highest of their ways applies.
+  /// How a notification reaches a receiver. If several observations match, the way that comes last in this
+  /// list applies.
   package enum Way: UInt8, Comparable, Sendable {
     case drop
     /// Buffers only the last notification of each name and object.

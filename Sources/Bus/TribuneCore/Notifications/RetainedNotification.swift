@@ -2,8 +2,8 @@
 
 package import TribuneWire
 
-/// A retained notification. It is a class, because a snapshot may refer to a notification that is replaced
-/// before the snapshot is sent.
+/// A retained notification. It is a class, because a snapshot can refer to a notification that is replaced
+/// before the bus sends the snapshot.
 package final class RetainedNotification {
   package let tail: QueryTail
   package let sender: ConnectionID
@@ -23,8 +23,8 @@ package final class RetainedNotification {
 
   var cost: Int { Self.cost(of: tail, from: peer) }
 
-  /// The bytes counted for each notification, and again for each token of its name, because a token may need
-  /// a node in the tree.
+  /// The bytes counted for each notification, and again for each token of its name, because each token can
+  /// need a node in the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot enlarge it.
 ///
-/// Each hash can use four entries. With only one, 1,000 names in 2,048 entries would leave a quarter of the
-/// posts without a cached route.
+/// Each hash can use four entries. With only one entry for each hash, 1,000 names in 2,048 entries would
+/// collide so often that a quarter of the posts would lack a cached route.
 struct RouteCache<Receiver> {
   struct Place {
     fileprivate let hash: UInt64
@@ -27,7 +27,7 @@ struct RouteCache<Receiver> {
   private static var placesEach: Int { 4 }
   /// The limit of receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// The limit of receivers that invalid routes may keep until their entries are reused.
+  /// The limit of receivers that the arrays of invalid routes can contain until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
   private static var capacityKeptMax: Int { 64 }
@@ -80,8 +80,9 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of the entry that `keep` will replace, and empties it. The caller fills the array again.
-  /// So if names alternate in an entry, their routes need no new memory, up to `capacityKeptMax` receivers.
+  /// Takes and empties the array of the entry that `keep` will replace. The caller fills the array again. So
+  /// if two names alternately use one entry, their routes need no new memory up to `capacityKeptMax`
+  /// receivers.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []

@@ -11,8 +11,8 @@ struct TextNumber: Hashable {
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// Unique numbers for the texts in use, in a hash table with linear probing. A table that is full or far too
-/// large is rebuilt, which drops unused texts.
+/// Unique numbers for the texts in use, in a hash table with linear probing. A table that is more than half
+/// full, or far too large, is rebuilt, which drops unused texts.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
@@ -66,7 +66,7 @@ struct TextNumbers {
     return number
   }
 
-  /// The text's number, or nil if the table lacks the text. A text in the table can be without registrations.
+  /// The text's number, or nil if the table lacks the text. A text in the table can be out of use.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   private func index(of text: RawSpan, _ hash: Int) -> Int {

@@ -88,7 +88,8 @@ extension Bus {
     return acceptance
   }
 
-  /// Defines the protocols in `source`, and appends them to `given`. Returns the number of these protocols.
+  /// Defines the protocols in `source`, and appends them to `given`. In a replay, `given` already has the
+  /// protocols that the log supplies. Returns the number of the definer's protocols.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot, _ given: inout [DelegateProtocol]
   ) throws(WireError) -> Int {
@@ -161,7 +162,8 @@ extension Bus {
     }
   }
 
-  /// Returns nil if the object has no protocol. In a replay, also nil if the name or its use does not fit.
+  /// Returns nil if the object has no protocol. Throws if the protocol has no method of this name for `use`,
+  /// but in a replay, returns nil instead.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -195,7 +197,7 @@ extension Bus {
     return method
   }
 
-  /// Throws unless the object's protocol allows clients to ask or query the name.
+  /// Throws if the object has a protocol that does not allow clients to ask or query the name.
   mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
     do throws(WireError) {
       _ = try method(named: name, of: object, for: .query)
@@ -205,7 +207,7 @@ extension Bus {
   }
 
   /// Throws if a delegate does not conform to the object's protocol. A delegate for any object must conform
-  /// to each protocol that has a method to which the delegate responds.
+  /// to each protocol that its patterns mean (`Declarations.protocols(meantBy:)`).
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
@@ -271,7 +273,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol. Without such a protocol, `object` must be the name of a protocol.
+  /// The methods of the object's protocol. If the object has none, the methods of the protocol `object`.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

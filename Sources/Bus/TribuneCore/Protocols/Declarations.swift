@@ -43,7 +43,7 @@ struct Definer: Hashable, Sendable {
 }
 
 /// The protocols, and the objects that have one. An object's protocol comes from the most specific matching
-/// pattern of the configuration, or else from the object's first declaration.
+/// pattern of the configuration. If no pattern matches, it comes from the object's oldest declaration.
 struct Declarations {
   struct Rule {
     let pattern: ObjectPattern
@@ -113,8 +113,8 @@ struct Declarations {
     return found
   }
 
-  /// The protocols with a method that a pattern matches, each with its first object by name. Ignores patterns
-  /// with a leading wildcard, because they do not mean a particular protocol.
+  /// The protocols with a method that a pattern matches, each with the alphabetically first of its objects.
+  /// Ignores patterns with a leading wildcard, because they do not mean a particular protocol.
   func protocols(meantBy patterns: [Pattern]) -> [(object: String, linked: DelegateProtocol)] {
     let patterns = isEmpty ? [] : patterns.filter { $0.text.utf8.first != UInt8(ascii: "*") }
     guard !patterns.isEmpty else { return [] }
@@ -129,8 +129,8 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: if true, definitions of the same names in files win, as if the files were loaded
-  ///   afterwards.
+  /// - Parameter yields: if true, and a file defines a protocol of the same name differently, the library
+  ///   keeps the file's protocol, and this method does not throw.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool
@@ -151,8 +151,8 @@ struct Declarations {
 
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// Applies the configuration. If a pattern's protocol is no longer defined and `isUsed` returns true, the
-  /// pattern keeps the protocol.
+  /// Applies the configuration. If no file defines a pattern's protocol any longer, and `isUsed` returns true
+  /// for the pattern, the pattern keeps its former protocol.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -225,6 +225,6 @@ struct Declarations {
 
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// The patterns that keep a protocol without a definition, because their objects have delegates.
+  /// The patterns that keep a protocol that no file defines now, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

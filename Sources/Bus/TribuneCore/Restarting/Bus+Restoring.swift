@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The last ids that the bus has given. The next bus continues from them.
+/// The last ids that the bus has given. After a restart, the next bus continues from them.
 package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
@@ -19,7 +19,7 @@ package struct BusCounters: Equatable {
 /// Restores a bus from the log of an earlier one. The server replays the logged frames, and calls `setLast`
 /// before each. Separate methods restore the state that does not come from logged frames.
 ///
-/// The earlier bus has already performed the effects of the frames, so the server must call `dropEffects`.
+/// The earlier daemon has already performed the effects of the frames, so the server must call `dropEffects`.
 extension Bus {
   package var counters: BusCounters {
     mutating get {
@@ -88,8 +88,8 @@ extension Bus {
     case turns
   }
 
-  /// Calls `body` with the owner and the fields of each query (oldest first), action, awaited post, and state
-  /// of turns. Each call of `body` gets the same buffer.
+  /// Calls `body` with the owner and the fields of each query (oldest first), of each action and awaited
+  /// post, and of each connection's turns. All calls get the same buffer, so `body` must not keep it.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {

@@ -165,8 +165,8 @@ extension Bus {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification as the newest retained one. The retained notifications may then exceed the
-  /// limits. If this method throws, the bus is unchanged.
+  /// Restores a notification as the newest retained one. After this call, the retained notifications can
+  /// exceed the limits. If this method throws, the bus is unchanged.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -190,8 +190,8 @@ extension Bus {
   }
 
   /// Appends notifications to the buffer of a connection, except those that the connection may no longer
-  /// observe. If the buffer then exceeds the limit, the bus drops the oldest when it buffers the next one. If
-  /// this method throws, the bus is unchanged.
+  /// observe. If the buffer then exceeds its limit, the bus drops the oldest notifications when it buffers a
+  /// further one. If this method throws, the bus is unchanged.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {

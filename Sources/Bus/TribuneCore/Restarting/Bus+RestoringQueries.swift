@@ -214,9 +214,10 @@ extension ConnectionSlot {
 }
 
 extension Query {
-  /// True if the states of the participants are possible in the mode. In a sequential mode, the query waits
-  /// for one participant, and unasked participants come last. If the deadline came between two participants,
-  /// the query waits for neither, and is about to end.
+  /// True if the states of the participants are possible in the mode. In a parallel mode, the bus has asked
+  /// all participants, and the query waits for at least one. In a sequential mode, the query waits for one
+  /// participant, and unasked participants come last. If the deadline came between two participants, the
+  /// query waits for neither, and is about to end.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return waitingCount > 0 && next == participants.count }
     return (waitingCount == 1 || waitingCount == 0 && next < participants.count)

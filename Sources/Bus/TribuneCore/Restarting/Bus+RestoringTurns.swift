@@ -32,8 +32,8 @@ extension Bus {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // If all delegates of a connection have left, it can still have unread questions, but the replay may have
-    // made no inbox for it. In this case, `inbox(of:)` makes one.
+    // A connection can still have unread questions after all its delegates have left. If the replay has made
+    // no inbox for such a connection, `inbox(of:)` makes one.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -91,8 +91,8 @@ extension Bus {
       emitWaitingQuestions(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // Rebuild `unreadInboxes`, in which the replay left duplicates, and connections whose `isReported` is
-    // false.
+    // The replay left duplicates in `unreadInboxes`, and also connections whose `isReported` is false. So
+    // rebuild the list.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }

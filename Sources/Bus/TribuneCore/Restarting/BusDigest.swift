@@ -3,10 +3,10 @@
 import TribuneProtocols
 import TribuneWire
 
-/// Checksums of the state that a replay of the log must restore exactly, by connection, query and so on.
+/// Checksums of each connection, query and other part of the state that a replay must restore exactly.
 ///
-/// A digest lacks counters, buffered and waiting notifications, and the marks of detached connections. The
-/// server restores these by other means, or counts their losses.
+/// A digest lacks the last ids, buffered notifications, posts that wait for an idle bus, and the marks of
+/// detached connections. The server restores these without a replay, or counts their losses.
 package struct BusDigest: Equatable {
   package enum Part: Comparable {
     case connection, query, action, awaitedPost, turns, retained, account
@@ -103,37 +103,37 @@ extension Bus {
     var checksum = Checksum()
     checksum.add(UInt64(connection.peer.uid))
     checksum.add(connection.buffered != nil)
-    for (serial, observation) in connection.observations.entries.sorted(by: { $0.key < $1.key }) {
+    for (serial, observation) in inOrder(connection.observations.entries) {
       checksum.add(UInt64(serial))
       checksum.add(observation.pattern.text)
       checksum.add(observation.object ?? "")
       checksum.add(UInt64(observation.suspension.rawValue))
       checksum.add(observation.isAwaited)
     }
-    for (serial, monitor) in connection.monitors.sorted(by: { $0.key < $1.key }) {
+    for (serial, monitor) in inOrder(connection.monitors) {
       checksum.add(UInt64(serial))
       checksum.add(monitor.pattern?.text ?? "")
     }
-    for (serial, delegate) in connection.delegates.sorted(by: { $0.key < $1.key }) {
+    for (serial, delegate) in inOrder(connection.delegates) {
       checksum.add(UInt64(serial))
       add(delegate, to: &checksum)
     }
-    for (serial, hold) in connection.holds.sorted(by: { $0.key < $1.key }) {
+    for (serial, hold) in inOrder(connection.holds) {
       checksum.add(UInt64(serial))
       add(hold, to: &checksum)
     }
-    for (serial, declaration) in connection.declarations.sorted(by: { $0.key < $1.key }) {
+    for (serial, declaration) in inOrder(connection.declarations) {
       checksum.add(UInt64(serial))
       checksum.add(declaration.object)
       checksum.add(declaration.linked?.name ?? "")
       checksum.add(declaration.isDefinition)
       checksum.add(declaration.protocolCount)
     }
-    for (serial, hold) in connection.amendedHolds.sorted(by: { $0.key < $1.key }) {
+    for (serial, hold) in inOrder(connection.amendedHolds) {
       checksum.add(UInt64(serial))
       checksum.add(hold.identity.id.rawValue)
     }
-    for (serial, length) in connection.registeredLengths.entries.sorted(by: { $0.key < $1.key }) {
+    for (serial, length) in inOrder(connection.registeredLengths.entries) {
       checksum.add(UInt64(serial))
       checksum.add(length)
     }
@@ -171,3 +171,7 @@ extension Bus {
     checksum.add(hold.lateCount)
   }
 }
+
+private func inOrder<Value>(
+  _ entries: some Sequence<(key: Serial, value: Value)>
+) -> [(key: Serial, value: Value)] { entries.sorted { $0.key < $1.key } }

@@ -8,9 +8,9 @@ package import TribuneWire
 enum LoggedContext {
   /// The values that the `attach` took from the configuration and the policy.
   case attach(timeout: UInt32, replaced: Set<DelegateID>)
-  /// The protocols on which the `declare` relies. At a replay, these protocols may be gone, or may differ.
+  /// The protocols on which the `declare` relies. At a replay, these protocols can be gone or different.
   case declare([DelegateProtocol], length: Int)
-  /// The reason why the bus dropped the answer's text or value. A replay does not check the answer again.
+  /// Why the bus dropped the answer's text or value. A replay uses this reason instead of a new check.
   case answer(truncation: String)
 
   init?(_ fields: RawSpan, of kind: FrameKind?) throws(WireError) {
@@ -77,7 +77,7 @@ extension Bus {
   }
 
   /// Ends a replay. Drops the statistics of the replayed frames, because the earlier bus has already counted
-  /// these frames. The caller must then set the limits.
+  /// these frames. The caller must then set the limits, which `beginReplay` has lifted.
   package mutating func endReplay() {
     restoring.isReplaying = false
     beginCounting()

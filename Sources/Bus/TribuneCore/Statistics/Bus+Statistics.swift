@@ -23,7 +23,7 @@ extension Bus {
     return tally
   }
 
-  /// Questions about the host count in root's share, even if another user asks them.
+  /// Questions about the host count in root's share (`inShares`), even if another user asks them.
   mutating func tally(ofName name: String, for uid: UInt32) -> Tally<NameCounts> {
     tallies.names.tally(of: name, for: WellKnownQuestions.isOfTheHost(name) ? 0 : uid)
   }

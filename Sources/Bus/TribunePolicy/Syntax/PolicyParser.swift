@@ -151,7 +151,7 @@ package struct PolicyParser {
   }
 
   /// Checks for names that are never asked, such as misspelt questions. Warns about them in an allow line.
-  /// Throws in a deny line, because a denial of such a name would have no effect, and in an expectation.
+  /// Throws in an expectation, and in a deny line, because a denial of such a name would have no effect.
   ///
   /// - Parameter effect: the effect of the line, or nil for an expectation.
   private mutating func requireAskable(
@@ -227,8 +227,8 @@ package struct PolicyParser {
     }
   }
 
-  /// Parses the conditions of a line. A line whose conditions exclude all processes has no effect. In a deny
-  /// line or an expectation, this is a mistake. In an allow line, it is only a warning.
+  /// Parses the conditions of a line. A line whose conditions exclude all processes has no effect. Such
+  /// conditions are a mistake in a deny line or an expectation, and only cause a warning in an allow line.
   ///
   /// - Parameter effect: the effect of the line. It is nil for an expectation, whose conditions describe one
   ///   process.

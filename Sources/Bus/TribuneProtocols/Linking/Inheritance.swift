@@ -16,8 +16,8 @@ struct Inheritance {
 
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // Collects each protocol after its ancestors, and begins with the last parent. Reversed, each protocol
-    // precedes its ancestors, and where this leaves a choice, an earlier parent precedes a later one.
+    // `collect` appends each protocol behind its ancestors. In the reversed list, each protocol precedes its
+    // ancestors. Each parent also precedes the later ones in `parents`, unless one of these inherits from it.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {

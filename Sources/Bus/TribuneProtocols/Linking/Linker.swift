@@ -34,7 +34,8 @@ struct Linker {
 
   private init(known: [String: DelegateProtocol]) { self.known = known }
 
-  /// If declarations have the same name, the first one gets the name. A different one is then a conflict.
+  /// If declarations have the same name, links only the first. Another one is a conflict, unless both have
+  /// the same definition and no errors.
   private mutating func take(_ all: [ProtocolDeclaration]) {
     for declaration in all {
       guard let index = indexes[declaration.name] else {

@@ -50,7 +50,8 @@ final class BusServer: EventLoopTarget {
   let timer = DeadlineTimer()
   private var phase = Phase.serving
   /// If true, this iteration sends postponed output before it reads input; if false, at its end. The value
-  /// alternates between iterations, because users with constant output also need time for their input.
+  /// alternates between busy iterations. If output always came first, a user with constant output would have
+  /// no time left for its input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
   /// The state that the log restored. Nil in release builds.
@@ -89,7 +90,7 @@ final class BusServer: EventLoopTarget {
     dueTimeouts = DueTimeouts(interpreter, acceptor, gatekeeper, reader, context)
   }
 
-  // MARK: From the first to the last
+  // MARK: Start and end
 
   func takeOver(_ passed: PassedAtStart) {
     let recovery = Recovery(from: passed, interpreter, gatekeeper, reader, context)
@@ -119,8 +120,8 @@ final class BusServer: EventLoopTarget {
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // A client may already have sent a frame that concerns another client. The bus therefore handles the
-    // waiting frames of all clients before it dismisses the first one.
+    // A client can already have sent a frame that concerns another client. The bus therefore handles the
+    // waiting frames of all clients before it dismisses the first client.
     takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
     // Queries end before delegates are dismissed. Otherwise, askers would learn that delegates have gone, and
@@ -201,7 +202,7 @@ final class BusServer: EventLoopTarget {
 
   var hasWork: Bool { isBusy || snapshots.hasWork }
 
-  /// Excludes snapshots, because they can take long and idle work must not wait for them.
+  /// Excludes snapshots, because a snapshot can take long, and idle work must not wait for it.
   private var isBusy: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {

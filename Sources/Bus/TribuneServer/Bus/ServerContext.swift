@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The state that all parts share: the core, the sessions, configuration, time, timeouts, counters, and the
-/// `Log` of messages.
+/// The state that all parts of the server share: the core, the sessions, configuration, time, timeouts,
+/// counters, and the `Log` of messages.
 final class ServerContext {
   private let core: Cell<Bus>
   /// This reference does not retain the core, so the context must outlive all copies of the reference.

@@ -63,7 +63,7 @@ nonisolated extension Configuration {
     SettingsSection(
       "Object", hasSubject: true,
       [
-        // An object has one protocol, so the last value counts.
+        // An object has one protocol, so the last value for its pattern counts.
         Setting("Protocol") { configuration, value, place throws(SettingError) in
           let pattern = try objects(place.subject)
           configuration.objects.removeAll { $0.pattern == pattern }

@@ -57,7 +57,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
 
   package var access: Policy?
 
-  /// The `[Object …]` sections in order, each pattern once.
+  /// One rule for each pattern of the `[Object …]` sections, in the order of their last `Protocol=`.
   package var objects: [ObjectRule] = []
   package var protocolSources: [ProtocolSource] = []
 

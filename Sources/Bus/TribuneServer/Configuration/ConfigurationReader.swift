@@ -70,7 +70,7 @@ nonisolated package struct ConfigurationReader {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: reader.settings) else { continue }
       let lines = rule.keys.compactMap { key in reader.lines.lastIndex { $0.key == key } }
-      // An invalid setting was already reported.
+      // An invalid setting was already reported, so a rule about this setting needs no further message.
       guard lines.allSatisfy({ reader.lines[$0].isValid }), let last = lines.max() else { continue }
       reader.diagnose(rule.severity, reader.lines[last].place, violation)
     }
@@ -167,8 +167,8 @@ nonisolated package struct ConfigurationReader {
 
 nonisolated extension Configuration {
   /// Reads the files in `directory`. If a file is missing, the defaults apply. A broken link is an error, and
-  /// so is a missing directory other than the default one. If the bus ignored these, it would start without
-  /// the operator's requirements, and without a message.
+  /// so is a missing directory other than the default one. If the bus ignored such an error, it would start
+  /// without the operator's requirements, and without a message.
   ///
   /// - Parameter hasUnits: true if a process can be in a unit of the system's service manager.
   /// - Returns: the configuration, which is unusable if a diagnostic is an error; and all diagnostics.

@@ -3,10 +3,10 @@
 import TribuneCore
 import TribuneWire
 
-/// A connection's notifications that wait until its client accepts more, or a snapshot before them is sent.
+/// Notifications that wait until a connection's client accepts more, or until a snapshot before them is sent.
 ///
 /// The bus sends the backlog after the connection's queue. The `lost` frames and introductions that belong to
-/// these notifications wait with them. All other frames go into the queue, and thus overtake the backlog.
+/// waiting notifications wait with them. All other frames go into the queue, and thus overtake the backlog.
 struct Backlog: ~Copyable {
   /// The unsent retained notifications of one observation. Each is encoded when it moves to the queue.
   struct Snapshot {
@@ -32,7 +32,7 @@ struct Backlog: ~Copyable {
   final class Part {
     fileprivate(set) var snapshot: Snapshot?
     fileprivate(set) var queue = OutboundQueue()
-    /// The last poster introduced in `queue`.
+    /// The last poster introduced in `queue`; `.bus` if there is none.
     var introduced = ConnectionID.bus
 
     fileprivate init(_ snapshot: Snapshot? = nil) { self.snapshot = snapshot }
@@ -107,7 +107,7 @@ struct Backlog: ~Copyable {
     return change(part) { $0.snapshot?.removeNext() }
   }
 
-  /// Removes the first snapshot if it is empty. The caller must already have queued its last notification.
+  /// Removes the first snapshot if it is empty. Must be called after its last notification was queued.
   func endFirstSnapshotIfEmpty() {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }
@@ -138,7 +138,7 @@ struct Backlog: ~Copyable {
     totals.lost = lost
   }
 
-  /// Drops the oldest notifications until `target` bytes are left.
+  /// Drops the oldest notifications until at most `target` bytes are left.
   ///
   /// - Parameter dropsSnapshots: if false, keeps snapshots, and does not count them toward `target`.
   mutating func dropOldest(downTo target: Int, dropsSnapshots: Bool) -> UInt64 {
@@ -164,8 +164,8 @@ struct Backlog: ~Copyable {
     return dropped
   }
 
-  /// Turns snapshots into frames, for a hand-over. Each call of `encode` gets a notification, and the
-  /// previous one of the same snapshot.
+  /// Turns snapshots into frames, for a hand-over. Each call of `encode` gets a notification, and the one
+  /// before it in the same snapshot; nil for the first.
   func encodeSnapshots(
     _ encode: (RetainedNotification, RetainedNotification?, Serial, inout OutboundQueue) -> Void
   ) {

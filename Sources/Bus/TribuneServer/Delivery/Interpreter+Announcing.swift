@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneJSON
 import TribuneWire
 
-/// Posts the bus's own notifications. These never pause a poster: a slow observer loses notifications at
-/// once, unless the observer is already paced, and `PaceMaxSec=` has not passed.
+/// Posts the bus's own notifications. They never pause a poster: a slow observer loses notifications at once.
+/// If the observer is already paced, the losses begin only when `PaceMaxSec=` has passed.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -95,8 +95,9 @@ extension Interpreter {
     show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
   }
 
-  /// - Parameter isFlow: true if the announcement is about a slow observer. If the announcement makes a
-  ///   receiver lossy, the bus does not announce that: two slow receivers could cause endless announcements.
+  /// - Parameter isFlow: true if the announcement is about a slow observer. If such an announcement makes a
+  ///   receiver lossy, the bus does not announce this state: two slow receivers could cause endless
+  ///   announcements.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
@@ -131,8 +132,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// - Returns: true if the suspended connection receives the run at once. This function has then already
-  ///   queued the connection's buffered notifications.
+  /// - Returns: true if the receiver, a suspended connection, gets the run at once. This function has then
+  ///   already queued the receiver's buffered notifications.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let admission = bus.value.admit(receiver, &run)
     defer { recorder.storeAllBufferedCounts() }

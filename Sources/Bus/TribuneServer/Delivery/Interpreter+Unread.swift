@@ -26,7 +26,8 @@ extension Interpreter {
     else { return }
     guard hasRead(session) else {
       // The kernel does not report when a client reads, so a timer checks again. The period grows with the
-      // number of sessions: one user can have thousands whose clients do not read.
+      // number of sessions, to limit the time for checks: one user can have thousands of sessions whose
+      // clients do not read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
@@ -38,11 +39,11 @@ extension Interpreter {
     }
   }
 
-  /// True if the client has read all frames that were queued when the check began (`awaitedByteCount`).
-  /// Frames queued since do not count: in a constant stream of frames, the client never reaches the end.
+  /// True if the client has read all frames that were queued at the first check (`awaitedByteCount`). Frames
+  /// queued later do not count: while the bus constantly queues frames, a client never has read all of them.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // Dropped notifications are never sent, so `sentByteCount` can stay below `awaitedByteCount`.
+    // If the bus has dropped some of these frames, `sentByteCount` can stay below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

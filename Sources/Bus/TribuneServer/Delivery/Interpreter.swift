@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Hands events to the core, and applies the core's effects.
 final class Interpreter {
-  /// In bytes. If a question's name, object and userInfo together have at most this length, they are copied.
-  /// This saves an I/O vector.
+  /// In bytes. If a question's name, object and userInfo together have at most this length, they are copied
+  /// behind the question's head. This saves an I/O vector.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -72,10 +72,10 @@ final class Interpreter {
   }
 
   /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other log
-  /// entries, `event` must log it.
+  /// entries, the closure must also log the event.
   ///
-  /// - Parameter compacts: true for the one event of a recovery, which is not logged. A compaction instead
-  ///   writes the resulting queries, actions and awaited posts, and commits the transaction.
+  /// - Parameter compacts: true only for the event that ends a recovery. Instead of that event, a compaction
+  ///   logs the resulting queries, actions and awaited posts, and commits the transaction.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
@@ -156,7 +156,7 @@ final class Interpreter {
     } while failUnsentQuestions() || abandonAwaitedPosts()
   }
 
-  /// - Returns: true if a question failed. The core may then have new effects.
+  /// - Returns: true if a question failed. The core can then have new effects.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -169,7 +169,7 @@ final class Interpreter {
     return true
   }
 
-  /// - Returns: true if a session had ended an awaited observation. The core may then have new effects.
+  /// - Returns: true if a session had ended an awaited observation. The core can then have new effects.
   private func abandonAwaitedPosts() -> Bool {
     guard !observeLess.value.isEmpty else { return false }
     while let session = observeLess.value.popLast() {
@@ -182,7 +182,7 @@ final class Interpreter {
   }
 
   /// The awaited posts in the session's backlog that its client will never acknowledge, because the client
-  /// has ended all its awaited observations of them.
+  /// has ended all its awaited observations that match them.
   private func abandonedPosts(by session: Session) -> [(poster: ConnectionID, serial: Serial)] {
     var found: [(poster: ConnectionID, serial: Serial)] = []
     session.output.backlog.forEachWaiting { part in
@@ -302,8 +302,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Pauses no poster, and drops no notification: the size of buffered notifications is limited, and the next
-  /// delivery to this observer checks whether the observer is slow.
+  /// Queues notifications that a suspension has buffered. Does not check whether the observer is slow: the
+  /// size of these notifications is limited, and the next delivery to this observer checks.
   func enqueueBuffered(_ flushed: FlushedNotifications, for slot: ConnectionSlot) {
     context.statistics.value.delivered += flushed.count
     defer { recorder.storeBufferedCount(for: slot) }
@@ -344,7 +344,7 @@ final class Interpreter {
     if context.log.keeps(verdict.verdict, isOverridden: verdict.isOverridden) {
       context.log.keep(VerdictEntry(decision, of: tail))
     }
-    // Overridden verdicts ignore the line budget: a user must not hide an override behind other queries.
+    // Overridden verdicts ignore the line budget: a user must not use up the budget to hide an override.
     if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
       verdict.isOverridden
         || context.mayLog(.verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))

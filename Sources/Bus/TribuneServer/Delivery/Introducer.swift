@@ -5,11 +5,12 @@ import TribuneWire
 
 /// Introduces posters, before their first notification, to the observers that have asked for introductions.
 ///
-/// Each such observer has a bit for each poster's slot (`Output.knownPosters`). When the poster's session
-/// ends, the bit is cleared. All departed posters share one slot number (`departedSlot`), so the introduction
-/// of one replaces that of another. Posters whose notifications wait in a backlog share another slot number
-/// (`waitingSlot`): their own slots can be reused before the notifications are sent. Introductions are never
-/// dropped, because later notifications rely on them.
+/// An introduction tells the client at which slot number to remember the poster. Each observer that has asked
+/// has a bit for each slot: true if the client knows the poster in this slot (`Output.knownPosters`). When
+/// the poster's session ends, the bit is cleared. All departed posters share one slot number
+/// (`departedSlot`), so the introduction of one replaces that of another. Posters whose notifications wait in
+/// a backlog share another slot number (`waitingSlot`): their own slots can be reused before the
+/// notifications are sent. Introductions are never dropped, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -34,7 +35,7 @@ final class Introducer {
   }
 
   /// - Parameters:
-  ///   - peer: the identity of a poster that has departed, or whose introduction waits in the backlog.
+  ///   - peer: the poster's identity, used if the poster has departed, or if its introduction must wait.
   ///   - wereBuffered: true if the log already counts the notifications as buffered.
   ///   - overtakesBacklog: true if the observer gets the notifications as a delegate, or in a snapshot.
   func introduce(
@@ -87,11 +88,11 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// False for an observer whose output is held, if its user exceeds the share of unread bytes, or if the
-  /// observer is lossy and has over a quarter of the hard limit unread. The observer then loses the
-  /// notifications that follow. Without this limit, a client that posts from many connections could fill the
-  /// queue with introductions, which cannot be dropped. The bus would then close the observer's connection
-  /// (`tooSlow`).
+  /// False if the observer's output is held (`Output.isHeld`), and one of two conditions is met: the user's
+  /// unread bytes exceed its share, or the observer is lossy and has over a quarter of the hard limit unread.
+  /// The observer then loses the notifications that follow. Without this limit, a client that posts from many
+  /// connections could fill the queue with introductions, which cannot be dropped. The bus would then close
+  /// the observer's connection (`tooSlow`).
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

@@ -4,7 +4,8 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops notifications until `target` bytes are left. The cost does not grow with the queue's length.
+  /// Drops notifications until at most `target` bytes are left. Over many drops, the average cost does not
+  /// grow with the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -41,8 +42,9 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The index of an unsent `lost` frame that can include the drops; nil if there is none. Tries the queue's
-  /// last `lost` frame if it is before `end`. If not, searches from `end` back to the entry before `start`.
+  /// The index of an unsent `lost` frame that can report the drops; nil if there is none. Tries the queue's
+  /// last `lost` frame if that one is before `end`. If not, searches from `end` back to the entry before
+  /// `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
@@ -51,8 +53,8 @@ nonisolated extension OutboundQueue {
 
   /// Drops the oldest notifications of an entry, but never a partly sent one.
   ///
-  /// - Returns: an entry of the partly sent frame, and one of the frames behind the dropped ones, each nil if
-  ///   there is no such frame; the number of drops.
+  /// - Returns: an entry with the partly sent frame, an entry with the frames behind the dropped ones, and
+  ///   the number of drops. Each entry is nil if it would have no frame.
   private mutating func drop(
     from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
@@ -82,7 +84,8 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces the entries in `range`. Moves those before or those behind the range, whichever are fewer.
+  /// Replaces the entries in `range` by `kept`. Moves the entries behind the range. If `kept` is shorter than
+  /// the range, and fewer entries are before the range than behind it, usually moves those before it instead.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
@@ -138,8 +141,8 @@ nonisolated extension OutboundQueue {
     insertLost(count, at: head)
   }
 
-  /// Inserts a `lost` frame at `place`, or increases the count of the one there. `unsentNotificationCount`
-  /// must already include these notifications.
+  /// Inserts a `lost` frame at `place`. If one is there already, increases its count instead.
+  /// `unsentNotificationCount` must already include the notifications that are reported.
   private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -4,9 +4,9 @@ import TribuneWire
 
 /// Moves frames between two queues of one connection, without copying their bytes.
 nonisolated extension OutboundQueue {
-  /// Moves the oldest frames, among them up to `room` notifications. A `lost` frame uses up one unit of room
-  /// for each notification that it reports, but moves even if `room` is too small. This queue must not have a
-  /// partly sent frame, or a frame in two entries.
+  /// Moves the oldest frames to `other`, among them up to `room` notifications. A `lost` frame uses up one
+  /// unit of room for each notification that it reports, but moves even if `room` is too small. This queue
+  /// must not have a partly sent frame, or a frame in two entries.
   ///
   /// - Returns: the moved control frames.
   mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {

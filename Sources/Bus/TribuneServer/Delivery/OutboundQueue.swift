@@ -4,8 +4,8 @@ import TribuneWire
 
 /// The unsent frames of one connection, in order, as slices of the buffers that contain them.
 ///
-/// Frames that are adjacent in a buffer form one entry. Short frames are copied into a buffer of the queue,
-/// because a copy costs less than an entry and an I/O vector. A long frame can take two entries.
+/// An entry has frames of one kind that are adjacent in a buffer. Short frames are copied into a buffer of
+/// the queue, because a copy costs less than an entry and an I/O vector. A long frame can take two entries.
 ///
 /// Only notifications can be dropped, the oldest first. A partly sent notification is never dropped. A `lost`
 /// frame replaces the dropped notifications, and reports their number.
@@ -18,7 +18,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     var isNotification: Bool
     /// The entry is a `lost` frame. The count in the frame can change until its first byte is sent.
     var isLost = false
-    /// `consolidate` need not copy the entry, unless drops have left gaps in its buffer.
+    /// `consolidate` need not copy the entry, unless drops have left large gaps in the queue's buffers.
     var isConsolidated = false
     /// The rest of the entry's frame is in the next entry.
     var isCut = false
@@ -48,7 +48,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry if this entry ends where `ownBuffer` ends. Short frames can then extend it.
+  /// The kind of the last entry if this entry ends where `ownBuffer` ends. Short frames of this kind can then
+  /// extend the entry.
   private enum OpenEntry {
     case none
     case notification
@@ -75,7 +76,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   var unsentControlCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// The index of the first entry. Entries before it are no longer in use.
+  /// The index of the first entry. Entries before this index are no longer in use.
   var head = 0
   /// The number of sent bytes of the first entry.
   var headSent = 0
@@ -132,7 +133,7 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   /// Copies `slice` to the open entry. Inlined, because a post calls this function for each receiver.
   ///
-  /// - Returns: false if no entry of this kind is open, or if its buffer is full.
+  /// - Returns: false if `count` is 0, if no entry of this kind is open, or if its buffer lacks space.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -149,8 +150,9 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Appends a slice. If the slice is short and the queue is not empty, copies it. A short queue gets only a
-  /// free buffer of the pool for its copies: new buffers for many short queues would take much memory.
+  /// Appends a slice. If the slice is short and the queue is not empty, copies it. If a short queue needs a
+  /// buffer for copies, and the pool has none free, the slice is not copied: new buffers for many short
+  /// queues would take much memory.
   ///
   /// - Parameters:
   ///   - count: the number of frames; 0 for the beginning of a frame, whose rest the caller must append next.
@@ -195,7 +197,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(copy, isNotification: isNotification, count: count, isConsolidated: true))
   }
 
-  /// Adds all copied frames to the open entry. Must be called before its length or frame count is read.
+  /// Adds all copied frames to the open entry. Must precede a read of that entry's length or frame count.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
@@ -324,8 +326,9 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentControlCount = 0
   }
 
-  /// Copies short entries into one buffer, because a few waiting bytes must not keep a whole receive buffer
-  /// in memory. Afterwards, the queue takes at most a small multiple of `byteCount`.
+  /// Copies short entries into buffers of the queue, because a few waiting bytes must not keep a whole
+  /// receive buffer in memory. Afterwards, the queue takes at most a small multiple of `byteCount`, and one
+  /// buffer more.
   mutating func consolidate(with pool: BufferPool) {
     closeEntry()
     // If drops have left large gaps in the buffers of the remaining frames, all short entries are copied.

@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// The bytes of questions that each user has queued for a delegate since the delegate's queue was last empty.
+/// The bytes of each user's questions queued for a delegate since the delegate's queue was last empty.
 ///
 /// One user's questions must not shut out others. Therefore, the first user may take half of the space, the
 /// second a sixth, the third a twelfth, and so on. A privileged user may take all free space.

@@ -29,7 +29,7 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     refusals.countAndLog(error, of: session)
-    // The client gets no reply to such a frame. `VarlinkCalls.answer` returns the refusal to its caller.
+    // A `takeBack` frame gets no reply. If it answers a ticket, `VarlinkCalls.answer` returns the refusal.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return

@@ -6,13 +6,13 @@ import TribuneWire
 /// Controls the flow to slow observers, and from their posters.
 ///
 /// If an observer's unread bytes pass the high mark, the observer is *paced*: the bus does not read from its
-/// posters. If the bytes do not fall below the low mark in time, the observer is *lossy* until they do. The
-/// bus then drops the observer's oldest notifications, reports their number in a `lost` frame, and reads from
-/// the posters again. An observer becomes lossy at once if it has no poster that can be paused, if its user
-/// exceeds its share of unread bytes, or if its user has delayed other users' posters for too long.
+/// posters. If the unread bytes do not fall below the low mark in time, the observer is *lossy* until they
+/// do. The bus then drops the observer's oldest notifications, reports their number in a `lost` frame, and
+/// reads from the posters again. An observer becomes lossy at once if it has no poster that can be paused, if
+/// its user exceeds its share of unread bytes, or if its user has delayed other users' posters for too long.
 ///
 /// A *patient* poster waits without a time limit. While this poster waits for an observer, or has
-/// notifications queued there, the observer loses new notifications of other posters instead of old ones.
+/// notifications queued there, the observer loses new notifications of other posters instead of queued ones.
 extension Sender {
   // MARK: Pacing
 
@@ -57,7 +57,7 @@ extension Sender {
     return waited < UInt64(poster.output.flags.pace) * 1_000_000
   }
 
-  /// Handles a timeout, which may be obsolete: the observer may have caught up, and fallen behind again.
+  /// Handles a timeout, possibly an obsolete one: the observer can have caught up, and fallen behind again.
   func checkPacing(of observer: Session) {
     guard observer.isOpen else { return }
     let isCheck = observer.pacing.nextCheck.map { $0 <= context.now } == true
@@ -124,7 +124,7 @@ extension Sender {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
     session.pacing.pauses.end(at: context.now)
-    // The time for a partial frame starts anew, because the bus did not read its rest during the pause.
+    // The time for a partial frame starts anew, because the bus did not read the rest during the pause.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
   }
@@ -273,8 +273,9 @@ extension Sender {
   /// Frees memory of a user that exceeds its share of unread bytes.
   ///
   /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share,
-  /// the bus stops reading from connections with many unread control frames. If the user exceeds a lone
-  /// user's share by an eighth of `MemoryMax=`, the bus closes some of the user's connections.
+  /// the bus stops reading from the user's connections with many unread control frames. If the unread bytes
+  /// exceed a lone user's share by over an eighth of `MemoryMax=`, the bus closes some of the user's slow
+  /// connections.
   func relieve(_ user: User) {
     let account = user.account
     let share = accounts.share(of: .queues, for: account)
@@ -285,14 +286,15 @@ extension Sender {
     }
     user.relievedAbove = account.use(of: .queues) + reliefStep
     guard account.use(of: .queues) > share else { return }
-    // Paused clients cannot raise their limits on notifications, but queues drain without higher limits.
+    // A client that the bus does not read from cannot raise its limit on notifications. Its queue drains all
+    // the same, because the limit holds back only the backlog.
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)
     }
     let alone = accounts.loneShare(of: .queues, for: account)
     guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
-    // The largest connection stays: `HardLimit=` bounds it, and its client may be reading a long list.
+    // The largest connection stays: `HardLimit=` bounds it, and its client is possibly reading a long list.
     let most = slow.reduce(0) { max($0, $1.output.byteCount) }
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }

@@ -7,7 +7,7 @@ import TribuneWire
 /// Writes the queues of Varlink clients. Each frame becomes a reply, or is skipped. A frame leaves the queue
 /// when the bus has written the whole reply.
 extension Sender {
-  /// In bytes: one flush translates about this much, because translation is slow.
+  /// In bytes. One flush translates frames of about this total length, because translation is slow.
   private static let translatedMax = 16_384
 
   func sendReplies(
@@ -18,7 +18,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          // If this flush is an early one (`relieve`), the regular flush can already be scheduled.
+          // Before an early flush (`relieve`), the regular flush can already be scheduled, and stays so.
           if session.output.flush == .none { postpone(session) }
           return .open
         }

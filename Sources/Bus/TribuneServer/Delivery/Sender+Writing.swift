@@ -7,11 +7,11 @@ import TribuneWire
 extension Sender {
   /// The delay before sending again, if the kernel lacks resources or the user has too many unread files.
   private static let retryNanoseconds: UInt64 = 10_000_000
-  /// The delay for a lossy observer. It is longer, because that observer may never read its files.
+  /// The delay for a lossy observer. It is longer, because such an observer possibly never reads its files.
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Takes sessions in the order of scheduling. An asker thus gets its verdict before the delegates learn
-  /// that the query has ended.
+  /// Takes sessions in the order of scheduling. An asker thus usually gets its verdict before the delegates
+  /// learn that the query has ended.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {
       takenCount = 0
@@ -73,11 +73,11 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    // If the bus ends a connection, the frame with the reason must be the last one, so the backlog stays.
+    // If the bus ends a connection, the frame with the reason must be sent last, so the backlog stays.
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
-    // Besides notifications, this moves the `lost` frame that replaces a dropped snapshot.
+    // Besides accepted notifications, `refill` moves the `lost` frame that replaces a dropped snapshot.
     refill(session)
     if !session.output.queue.isEmpty { scheduleFlush(session) }
     guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,

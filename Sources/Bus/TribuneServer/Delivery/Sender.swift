@@ -21,8 +21,9 @@ final class Sender {
 
   private static let headLength = 48
 
-  /// In bytes. If a user exceeds its share, longer notifications and questions are not queued for this user.
-  /// A partly sent frame cannot be dropped, so each of many connections could keep a long one in memory.
+  /// In bytes. If a user's unread bytes exceed its share, longer notifications and questions are not queued
+  /// for the user. A partly sent frame cannot be dropped, so each of many connections could keep a long one
+  /// in memory.
   private static let shortLength = 4096
 
   /// In bytes. A socket that is not full nearly always has space for this many bytes.
@@ -71,7 +72,7 @@ final class Sender {
 
   // MARK: Queueing
 
-  /// Queues a run of posts for an observer. If it is slow, the bus pauses the poster or drops notifications.
+  /// Queues posts for an observer. If the observer is slow, pauses the poster or drops notifications.
   func deliver(_ run: ByteSlice, count: Int, to receiver: Receiver, from poster: Session) {
     let slot = receiver.slot
     guard let observer = sessions[slot] else { return recorder.countMissed(count, at: slot) }
@@ -82,7 +83,7 @@ final class Sender {
     let isPatient = poster.output.isPatient
     if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
-    // The bus pauses no client for its own posts: a paused client could not raise its limit on notifications.
+    // An observer is not paused as its own poster: while paused, it could not raise its notification limit.
     let isOwn = observer === poster
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
@@ -123,8 +124,8 @@ final class Sender {
       && observer.output.unreadByteCount > context.configuration.queue.highMarkBytes
   }
 
-  /// Pauses no poster: a slow observer loses notifications at once, unless the observer is already paced, and
-  /// `PaceMaxSec=` has not passed.
+  /// Pauses no poster: a slow observer loses notifications at once. If the observer is already paced, the
+  /// losses begin only when `PaceMaxSec=` has passed.
   func deliverWithoutPacing(
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {
@@ -277,8 +278,8 @@ final class Sender {
     scheduled.value.append(session)
   }
 
-  /// Sends the queue when the bus next queues a frame for this client, or after a delay. Waking a client for
-  /// a `concluded` frame alone would take a fifth of the time of an ask.
+  /// Sends the queue when the bus next queues a frame for this client, other than `concluded`, or after a
+  /// delay. Waking a client for a `concluded` frame alone would take a fifth of the time of an ask.
   private func deferFlush(_ session: Session) {
     guard session.output.flush == .none else { return }
     session.output.flush = .deferred
@@ -317,7 +318,7 @@ final class Sender {
 
   /// True if the question may be queued. Questions must not make the bus close a delegate's connection:
   /// otherwise, long questions could remove delegates that would veto. Questions may use half of the hard
-  /// limit, which the asking users share. The other half is for the frames that conclude the questions.
+  /// limit, shared by the asking users. The other half is for the frames that conclude the questions.
   func hasSpace(
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {

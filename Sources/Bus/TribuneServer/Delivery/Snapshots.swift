@@ -48,8 +48,8 @@ final class Snapshots {
   func encodeAll() {
     for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
       session.output.backlog.encodeSnapshots { next, previous, serial, queue in
-        // Frames behind a snapshot also introduce posters at `waitingSlot`, and so replace the snapshot's
-        // introductions. Each snapshot therefore introduces its first poster anew.
+        // Frames between two snapshots also introduce posters at `waitingSlot`, and so replace introductions
+        // of the first snapshot. Each snapshot therefore introduces its first poster anew.
         if session.output.wantsPosters, next.sender != .bus, next.sender != previous?.sender {
           let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
           queue.append(sender.encode(facts), isNotification: false)

@@ -17,8 +17,8 @@ final class Compactor {
   /// How many bytes a step reads for each byte that was appended since the last step. With a value of 1 or
   /// less, the compaction might never reach the end of the log.
   private static let stepPerAppended = 4
-  /// The shortest time between two compactions, unless the first one has succeeded and the log has grown much
-  /// since. A second one would free little.
+  /// How long the next compaction usually waits, if the last one has failed, or if the log has grown little
+  /// since. Without this wait, the next compaction would free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
   /// In bytes: the space to keep free for the rest of a transaction. Few transactions append more.
   private static let transactionLength = 65_536
@@ -60,7 +60,7 @@ final class Compactor {
 
   func compactNow(at now: Instant) {
     wal.commit()
-    // The current compaction has copied entries that may be dead by now, so another one must follow.
+    // The compaction under way can have copied entries that are dead by now, so another one must follow.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
@@ -151,14 +151,14 @@ final class Compactor {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Nil if the frame can be logged. May first compact the log to make space.
+  /// Nil if the frame can be logged. If space is short, can first compact the log.
   func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
     var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let appended = wal.usedLength - lengthAtLastEnd
-    // A compaction is affordable now: it takes little longer than the appends since the last one.
+    // A compaction is affordable now: it takes little longer than the appends since the last compaction.
     if appended >= wal.admissionLimit / 2 || appended >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }

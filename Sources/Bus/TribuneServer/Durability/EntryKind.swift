@@ -27,7 +27,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case postponedPostDone = 15
   /// The client must reconnect before the entry's time.
   case detached = 16
-  /// The configuration for all later entries (`Bus.restoreConfiguration`); empty if it was too long.
+  /// The configuration for all later entries (`Bus.restoreConfiguration`).
   case configuration = 17
   case registrationEnd = 18
   /// Questions that wait for a turn at the connection, and its unread questions (`QuestionTurns`).

@@ -10,8 +10,8 @@ struct FoundConnection {
     case survives
     /// The connection continues, but has lost this many notifications.
     case loses(UInt32)
-    /// The client must reconnect. If `isNotified`, the bus first sends a refusal to the client. The bus
-    /// cannot do so if the output sent so far possibly ends in the middle of a frame.
+    /// The client must reconnect. If `isNotified`, the bus first sends a refusal to the client. The bus sends
+    /// no refusal if the output sent so far possibly ends in the middle of a frame.
     case restarts(isNotified: Bool)
   }
 
@@ -50,7 +50,7 @@ struct FoundConnection {
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
     // The counter includes only losses whose `lost` frames have been sent. After a hand-over, the unsent
-    // `lost` frames are in the in-flight I/O. Otherwise, their losses are part of the number in `Fate.loses`.
+    // `lost` frames are in the in-flight I/O. Without a hand-over, `Fate.loses` includes the unsent losses.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
@@ -63,7 +63,7 @@ struct FoundConnection {
       fate = .restarts(isNotified: true)
     } else {
       fate = .loses(counters.queued &- counters.sent &+ counters.buffered)
-      // A daemon that died during its recovery may have logged some frames twice.
+      // A daemon that died during its recovery can have logged some frames twice.
       var last = counters.controlSent
       controlFrames = controlFrames.filter { frame in
         guard Int32(bitPattern: frame.number &- last) > 0 else { return false }

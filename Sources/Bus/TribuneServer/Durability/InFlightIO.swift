@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The unfinished input and output that an earlier daemon has handed over for a connection.
+/// The unfinished input and output that the previous daemon has handed over for a connection.
 struct InFlightIO {
   /// Unhandled input, its descriptors, and unsent frames.
   var bytes: ByteBuffer?

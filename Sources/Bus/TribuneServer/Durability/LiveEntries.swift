@@ -12,7 +12,7 @@ import TribuneWire
 /// | frame that registers, cancels or suspends | if in force, or younger |
 /// | disconnect, registrationEnd, advance, postponedPostDone | if younger |
 /// | retained | if the notification is still retained; or if the entry forgets one, and is younger |
-/// | postponedPost, controlFrame, detached | if still postponed, unsent, detached |
+/// | postponedPost, controlFrame, detached | if its post is still postponed, frame unsent, client detached |
 /// | succession | if the successor exists |
 /// | all others | never; `Compactor` writes the current counters, configuration, queries and so on |
 final class LiveEntries {
@@ -79,8 +79,8 @@ final class LiveEntries {
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // Such an entry forgets a notification. If the entry is younger, the compaction may already have copied
-    // the entry that retains this notification.
+    // An entry that is so short, or begins with 0, forgets a notification. The compaction can already have
+    // copied the entry that retains this notification, so it must keep a younger entry that forgets it.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }

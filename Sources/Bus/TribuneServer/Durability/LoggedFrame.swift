@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneWire
 
 /// Identifies a control frame by its receiver's slot, and by its number among the receiver's control frames.
-/// The log stores both in place of the entry's time.
+/// The log stores the slot and the number in place of the entry's time.
 nonisolated struct ControlFrameID {
   /// Wraps around.
   let number: UInt32

@@ -13,8 +13,8 @@ extension Recorder {
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. They stay in
-  ///   that count, because one store cannot change two counters.
+  /// - Parameter wereBuffered: true if the log already counts the notifications as buffered. The
+  ///   notifications stay in that count, because one store cannot change two counters.
   func countQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -45,7 +45,8 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Must be called before `markReceived` for the poster, because only the counters record buffered posts.
+  /// Must be called before `markReceived` clears the mark of the read that contained the posts. Only the
+  /// counters record buffered posts, so a death could otherwise lose these posts unnoticed.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }

@@ -47,9 +47,9 @@ extension Recorder {
   }
 }
 
-/// The files of retained notifications that the keeper has, by inode.
+/// The retained notifications' files that the keeper has. An inode identifies a file.
 struct RetainedFiles {
-  /// In bytes: the flag for a retained notification, and the record of its file.
+  /// In bytes: the flag that is true in an entry that retains a notification, and the record of the file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
   private var files: [ExactText: UInt64] = [:]
@@ -65,7 +65,7 @@ struct RetainedFiles {
   var hasForgotten: Bool { !forgotten.isEmpty }
   var inodes: Set<UInt64> { forgotten.union(files.values) }
 
-  /// The next `takeForgotten` returns the key's file, unless another key has it too.
+  /// The next `takeForgotten` returns the key's file, unless another key has this file too.
   mutating func forget(_ key: String) {
     guard !files.isEmpty, let file = files.removeValue(forKey: ExactText(key)), !files.values.contains(file)
     else { return }

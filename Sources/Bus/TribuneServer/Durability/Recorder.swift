@@ -11,10 +11,11 @@ import TribuneWire
 /// of the post. It logs a control frame when the bus queues it. A connection's counter slot counts queued
 /// notifications, and marks a read or write in progress.
 ///
-/// A *transaction* is one event for the core with all its effects. A single store commits both, before the
-/// bus sends any effect. So the next daemon knows every frame that a client has read, and finds the unsent
-/// frames in the log. If only the event were committed, its effects would reach no client, because a replay
-/// drops the effects that it produces. A compaction also commits, so it must not begin within a transaction.
+/// A *transaction* is one event for the core with all its effects. A single store commits the event and the
+/// effects, before the bus sends any effect. So the next daemon knows every frame that a client has read, and
+/// finds the unsent frames in the log. If only the event were committed, its effects would reach no client,
+/// because a replay drops the effects that it produces. A compaction also commits, so within a transaction,
+/// it must not begin before `end`.
 final class Recorder {
   /// The permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
@@ -97,7 +98,7 @@ final class Recorder {
 
   // MARK: Frames
 
-  /// Must be called before the core gets the frame. May compact.
+  /// Must be called before the core gets the frame. If space is short, can compact the log.
   ///
   /// - Returns: true if the caller must log the frame when the core has accepted it.
   /// - Throws: a refusal, if the log has no space.
@@ -239,7 +240,7 @@ final class Recorder {
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard isLogging else { return }
-    // The log gets the contents of a userInfo file. The keeper does not get the file.
+    // The entry contains the userInfo of a file, because the keeper does not get the file.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
     buffer.append(number)
@@ -255,7 +256,8 @@ final class Recorder {
     record(.postponedPostDone, buffer.bytes)
   }
 
-  /// Logs the current configuration. Must be called before any event whose effects depend on it.
+  /// Logs the current configuration. Must be called before any event whose effects depend on this
+  /// configuration.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.clearFullIfPossible()
@@ -347,9 +349,10 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // Commits the effects before the mark is removed: a death in between would lose the effects unnoticed.
+    // Commits first. If the mark were removed first, a death before the commit would lose the effects
+    // unnoticed.
     commit()
-    // The counter slot of a closed session may already belong to another session.
+    // The counter slot of a closed session can already belong to another session.
     guard !session.isClosed, session.input.isEmpty else { return }
     // The log lacks posts that wait for the end of the iteration, so the read stays marked until then.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }

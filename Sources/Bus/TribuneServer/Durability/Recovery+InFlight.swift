@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Restores the in-flight I/O of handed-over connections.
 extension Recovery {
-  /// The in-flight I/O by connection id. Nil without a hand-over, or if its file is damaged.
+  /// The in-flight I/O by connection id. Nil without a hand-over, or if its file is missing or damaged.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
     else { return nil }

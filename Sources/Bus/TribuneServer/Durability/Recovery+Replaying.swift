@@ -17,7 +17,7 @@ struct ReplayedLog {
 
 /// Rebuilds a bus's state from its log.
 extension Recovery {
-  /// The core must be empty. Drops all effects.
+  /// The core must be empty. Drops all effects that the replay produces.
   func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
     bus.value.beginReplay()
@@ -45,10 +45,10 @@ extension Recovery {
   }
 
   private func replay(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
-    // A newer daemon may have written other kinds.
+    // If a newer daemon wrote the log, it can contain kinds that this daemon does not know.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
-    // A higher id is corrupt.
+    // An id above `most` is corrupt.
     guard id <= BusCounters.most else { return false }
     sessions.raiseLastID(to: entry.connection)
     var reader = FieldReader(entry.body)
@@ -71,7 +71,7 @@ extension Recovery {
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
-      // A compaction may already have dropped the connect entry.
+      // A compaction can already have dropped the connect entry.
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
@@ -172,8 +172,8 @@ extension Recovery {
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
-      // The keeper has closed the file, because the bus has replaced or forgotten this notification. The log
-      // has a later entry about that, unless the entry is lost.
+      // The keeper has closed the file, because the bus has replaced or forgotten this notification. A later
+      // entry in the log says so, unless that entry was lost because the log is damaged.
       let key = try bus.value.forgetRetained(body.extracting(droppingFirst: RetainedFiles.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return

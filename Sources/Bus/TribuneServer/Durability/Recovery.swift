@@ -58,8 +58,8 @@ final class Recovery {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
-      // If the keeper lacks the socket of a connection with registrations or actions, its client may still
-      // reconnect: the connection is detached.
+      // A connection with registrations, actions or bound notifications is detached if the keeper lacks its
+      // socket, because the client can still reconnect.
       let slot = ConnectionSlot(index: session.facts.slot)
       let isToReturn =
         !session.positions.registrations.isEmpty || session.facts.isOpen && bus.value.hasActionsOrBound(slot)
@@ -77,7 +77,8 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // The log lacks the remaining connections, so their in-flight I/O and registrations are unknown.
+    // The log lacks the remaining connections. Their in-flight I/O and registrations are unknown, so the bus
+    // shuts these connections down.
     unknownCount = passed.shutConnections()
     commitDetachedTimeouts()
     interpreter.perform(compacting: true) {
@@ -94,7 +95,8 @@ final class Recovery {
     }
     for session in sessions.all {
       recorder.storeCounters(ofRecovered: session)
-      // The log does not tell whose notifications are queued. Some may be of patient posters.
+      // The log does not tell whose notifications are queued. Some can be of patient posters
+      // (`Output.isPatient`), so the bus treats all of them as such.
       session.output.notePatient()
     }
     keepInheritedFiles()

@@ -27,8 +27,8 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame, a hold or `begin` with `isLast`. If the hold or action has ended,
-  /// the log can lack this frame.
+  /// The client has sent its last frame, a hold or `begin` with `isLast`. The log alone does not tell this,
+  /// because a compaction can have dropped the frame.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
@@ -50,7 +50,7 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if the counter is damaged. Decisions do not depend on this counter.
+  /// Nil if the counter is damaged. The slot is still used, because no decision depends on this counter.
   package var lost: UInt32? = 0
 }
 

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Dispatches frames other than plain posts to the core or to a part of the server.
+/// Dispatches frames other than plain posts (`Router`) to the core or to a part of the server.
 final class FrameDispatcher {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -65,14 +65,14 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// A refusal if the user's unread bytes exceed its share, as the reply can be long. Nil if they do not.
+  /// A refusal if the user's unread bytes exceed its share, else nil: a list or verdict can be long.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
     guard account.use(of: .queues) > 0, accounts.isOverShare(of: .queues, account) else { return nil }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
-    // The bus drops notifications before it refuses a reply.
+    // The bus drops notifications before it refuses a list or query.
     sender.relieve(session.user)
     do throws(WireError) {
       try accounts.require(1, of: .queues, for: account)
@@ -136,7 +136,7 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
-    // The client may have sent this `succeed` before, on a connection that ended before the client read the
+    // The client can have sent this `succeed` before, on a connection that ended before the client read the
     // `ok`. That connection is then the detached one, and has replaced `predecessor`. Pid 0 identifies no
     // process: it stands for all processes outside the bus's pid namespace.
     guard
@@ -149,8 +149,8 @@ final class FrameDispatcher {
         session, serial: serial,
         WireError(.notFound, "this process has no detached connection \(fields.predecessor)"))
     }
-    // The detached session lacks observations that were not logged, or that the replay refused. The bus did
-    // not count the notifications that these observations missed.
+    // An incomplete detached session lacks observations that were not logged, or that the replay refused. The
+    // bus did not count the notifications that these observations missed.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Finds the calls in the bytes of Varlink clients.
 ///
-/// The bus handles a call after it has written the last reply to the previous one. Until then, it stores the
-/// further calls of one read like a partial frame, and then stops reading from the client.
+/// A client's next call waits until the bus has written the last reply to the previous call. The bus keeps
+/// waiting calls like a partial frame. While calls wait, the bus does not read from the client.
 extension FrameReader {
   func handleCalls(
     of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int,
@@ -76,7 +76,7 @@ extension FrameReader {
   /// Handles the end of the client's input. The client can still be waiting for replies. If the client also
   /// closes the other direction, another event follows.
   ///
-  /// - Returns: false if the connection must be closed.
+  /// - Returns: false if no call is in progress. The caller must then close the connection.
   func halfClose(_ session: Session) -> Bool {
     guard session.isInCall else { return false }
     session.varlink?.isHalfClosed = true

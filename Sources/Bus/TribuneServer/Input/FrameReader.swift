@@ -35,9 +35,9 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Each iteration first reads from the connections in `waiting`, then handles the rest of the frames in
-  /// `unfinished`. If `unfinished` came first, a connection with many expensive frames would use up its
-  /// user's time in each iteration, before the user's other connections in `waiting` are read.
+  /// Each iteration first reads from the connections in `waiting`, then handles the deferred frames of the
+  /// connections in `unfinished`. If `unfinished` came first, a connection with many expensive frames would
+  /// use up its user's time in each iteration, before the user's other connections in `waiting` are read.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -75,8 +75,8 @@ final class FrameReader {
 
   /// Reads once, or defers the read if the user's time is spent.
   ///
-  /// - Returns: false if there was nothing to read: the socket was empty, reading failed, or the Varlink
-  ///   session takes no calls now. True also if the read was deferred.
+  /// - Returns: false if the socket was empty, if reading failed, or if the Varlink session takes no calls
+  ///   now. True in all other cases, also if the read was deferred.
   @discardableResult
   func read(_ session: Session) -> Bool {
     guard session.input.deferred == nil else { return true }
@@ -110,7 +110,8 @@ final class FrameReader {
     case .end where session.speaksVarlink && halfClose(session):
       buffer.truncate(to: buffer.count - partialCount)
     case .end:
-      // The client may have closed only its sending side, and may still read.
+      // The client has possibly closed only its sending side, and still reads, so the bus first sends the
+      // queue.
       recorder.commit()
       if session.output.flush != .none { sender.flush(session) }
       close(session)
@@ -331,7 +332,7 @@ final class FrameReader {
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // While the bus does not read from a client, the client cannot complete its frame.
+    // While the bus does not read, the client cannot complete its frame, so the frame's time starts anew.
     if session.pacing.isPaused || session.input.deferred != nil || session.isInCall
       || session.varlink?.waitsForTime == true
     {

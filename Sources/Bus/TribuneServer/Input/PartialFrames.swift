@@ -8,7 +8,7 @@ import TribuneWire
 /// Keeps partial frames until the rest arrives.
 ///
 /// Most reads from a busy poster end within a frame. For each such frame, a pooled buffer saves three
-/// allocations. If all pooled buffers are in use, a partial frame gets a new buffer of its length.
+/// allocations. If all pooled buffers are in use, a short partial frame gets a new one for its bytes so far.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
@@ -44,7 +44,7 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// A message's length is unknown before its end, so a long message's buffer doubles when it is full.
+  /// A message's length is unknown until its end arrives, so a long message's buffer doubles when it is full.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     let isSame = session.input.partial === buffer

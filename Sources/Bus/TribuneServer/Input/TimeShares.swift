@@ -6,9 +6,10 @@ import TribuneWire
 
 /// Shares the time of an iteration among users: expensive frames of one user must not delay others.
 ///
-/// A user may take half of an iteration's time, and all users together the whole. After that, users that have
-/// had no time yet get one frame each: privileged users always, and up to `lateUsersMax` others in turns. The
-/// clock is read when the user changes, after `framesPerLook` frames, and before and after expensive frames.
+/// A user may take half of an iteration's time, and all users together the whole. When the whole time is
+/// over, users that have had no time yet get a turn: privileged users always, and up to `lateUsersMax` others
+/// in rotation. This turn is for one expensive frame, or up to `framesPerLook` other frames. The clock is
+/// read when the user changes, after `framesPerLook` frames, and before and after expensive frames.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let listNanosecondsMax = iterationNanosecondsMax / 10
@@ -22,13 +23,13 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: User?
   private var framesSinceLook = 0
-  /// Unprivileged users whose frames came too late in this iteration. `lateTurns` counts those that got a
-  /// turn, `lateUsers` all.
+  /// Unprivileged users whose first frames in this iteration came after the iteration's time was over.
+  /// `lateTurns` counts those that got a turn, `lateUsers` all.
   private var lateTurns = 0
   private var lateUsers = 0
   /// The number of iterations without a turn between two late turns of the same user.
   private var roundCount: UInt64 = 0
-  /// True if the clock must be read before the bus reads another socket.
+  /// True if the bus must call `hasTime` before it reads another socket.
   private(set) var isTight = false
   /// True if the iteration may have taken long: the clock was read, or work was expensive.
   private var mayBeLong = false

@@ -4,7 +4,7 @@ import CSystemd
 import TribuneSystem
 import TribuneWire
 
-/// One journal entry, for sd_journal_sendv(3). Escapes every value, because values may contain a peer's text.
+/// One journal entry, for sd_journal_sendv(3). Escapes every value, because values can contain a peer's text.
 nonisolated package struct JournalEntry: Equatable, Sendable {
   private var bytes: [UInt8] = []
   private var ranges: [Range<Int>] = []

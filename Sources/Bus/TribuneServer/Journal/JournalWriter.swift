@@ -11,11 +11,11 @@ import TribuneWire
 ///
 /// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the
 /// first count at once. After a report, it reports again only when no entry waits, or after it has written
-/// `entriesMax` further entries. A slow journal must not get reports instead of entries.
+/// `entriesMax` further entries. With more reports, a slow journal would get reports instead of entries.
 ///
 /// Unprivileged users share half of the queue. An entry of a user is dropped if the user's own use would
-/// exceed what all these users leave free of this half. A user must not displace entries of the bus, of root
-/// or of other users.
+/// exceed what all these users together leave free of this half. So no user can displace the entries of the
+/// bus, of root or of other users.
 ///
 /// Two threads share the queue under a lock. The writer does not hold the lock during a write.
 nonisolated package final class JournalWriter: Sendable {
@@ -24,7 +24,7 @@ nonisolated package final class JournalWriter: Sendable {
 
   private let queue: JournalQueue
 
-  /// - Parameter send: writes an entry. It may block.
+  /// - Parameter send: writes an entry. The writer's thread calls `send`, so `send` is allowed to block.
   package init(send: @escaping @Sendable (JournalEntry) -> Void = { $0.send() }) throws(Errno) {
     let queue = try JournalQueue()
     self.queue = queue
@@ -87,7 +87,7 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// `userUse` is the use of each unprivileged user, `usersUse` their sum.
+    /// `userUse` is the use of each unprivileged user; `usersUse` is the sum of these.
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
     var droppedCount = 0

@@ -6,7 +6,7 @@ import TribuneWire
 /// The last verdicts of a bus that does not write to the journal.
 ///
 /// Verdicts on queries of root and of the bus's own user have a separate room. When a room is full, the user
-/// with the most verdicts in this room loses the oldest of them.
+/// with the most verdicts in this room loses its oldest verdict there.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20

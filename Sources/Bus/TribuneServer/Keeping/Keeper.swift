@@ -6,12 +6,12 @@ import TribuneWire
 
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
-/// The keeper serves one bus at a time. If the next bus resumes, the keeper passes all descriptors to it. The
-/// keeper never reads from a kept descriptor.
+/// The keeper serves one bus at a time. If the next bus resumes the previous one, the keeper passes all
+/// descriptors to the next bus. The keeper never reads from a kept descriptor.
 package final class Keeper {
-  /// The most connected buses, including the served one.
+  /// The largest number of connected buses, including the served one.
   private static let peersMax = 4
-  /// The most messages that the keeper takes from one bus before other buses have their turn.
+  /// The largest number of messages that the keeper takes from one bus before other buses have their turn.
   private static let messagesPerTurn = 64
 
   private static let delayMilliseconds: CInt = 20
@@ -78,7 +78,8 @@ package final class Keeper {
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
-    // Without the lock, two keepers could start at the same time.
+    // Without the lock, two keepers that start at the same time could both find a stale file. The second one
+    // would then remove the first one's file.
     try Folder.withLock(Folder.parent(of: path)) { () throws(Errno) in
       do throws(Errno) {
         try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
@@ -287,8 +288,8 @@ package final class Keeper {
     depart(bus)
   }
 
-  /// Drops the bus if its socket is full. If a bus reads, at most `windowMax` messages are unread, and its
-  /// socket has space for these.
+  /// Drops the bus if its socket is full, because such a bus does not read. A bus that reads leaves at most
+  /// `windowMax` messages unread, and its socket has space for these.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
     case .sent, .ended: break
@@ -381,8 +382,8 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died, too. If the keeper forgot the lease before it noticed the death, it would then
-    // wait `waitLimitNanoseconds` for a next bus, which never comes.
+    // The bus can have died, too. If the keeper forgot the lease before it noticed this death, it would wait
+    // `waitLimitNanoseconds` for a next bus, which never comes.
     if let owner = state.owner { receive(from: owner) }
     guard watchedLease == lease else { return }
     forgetLease()

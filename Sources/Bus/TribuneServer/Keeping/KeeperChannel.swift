@@ -47,7 +47,7 @@ package final class KeeperChannel {
     guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
   }
 
-  /// Shuts the socket down, because a child process that is just starting may still have a copy of it.
+  /// Shuts the socket down, because a child process that is just starting can still have a copy of it.
   deinit { UnixSocket.shutdown(socket) }
 
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
@@ -79,7 +79,7 @@ package final class KeeperChannel {
   }
 
   /// Does not block. If this process reaches its limit on descriptors, the kernel passes only the first
-  /// descriptors of the message, and the message then counts as valid.
+  /// descriptors of the message. The message is valid nevertheless.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)

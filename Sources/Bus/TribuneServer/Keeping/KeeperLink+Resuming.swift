@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The take-over and the hand-over. The bus serves no clients during them, so every wait has a limit.
+/// The take-over and the hand-over. The bus serves no clients meanwhile, so every wait has a limit.
 extension KeeperLink {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -147,8 +147,8 @@ extension KeeperLink {
     return false
   }
 
-  /// Makes the keeper forget connections that it has not acknowledged: it may have taken them before it could
-  /// acknowledge them. Does not wait for an answer.
+  /// Makes the keeper forget connections that it has not acknowledged. The keeper can have such a connection
+  /// if its acknowledgement has not arrived yet. Does not wait for an answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

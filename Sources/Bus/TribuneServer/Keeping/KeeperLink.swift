@@ -62,7 +62,8 @@ final class KeeperLink {
   private let clock: () -> Instant
   var state: State
   private(set) var entries: [KeptItem: Entry] = [:]
-  /// The items from index `waitingHead` on wait to be sent, in this order. Some may be forgotten already.
+  /// The items from index `waitingHead` on wait to be sent, in this order. Items without an entry were
+  /// forgotten meanwhile, and are not sent.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
@@ -219,7 +220,8 @@ final class KeeperLink {
 
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
-      // The items to forget go first: if one is kept again, the keeper must first forget the old descriptor.
+      // The items to forget go first. An item waits in both lists if the bus keeps it again. The keeper must
+      // then forget the old descriptor before it gets the new one.
       let items = Array(forgetting.prefix(KeeperMessage.itemsMax))
       guard send(.forget(items), as: .forget, over: channel) else { return false }
       forgetting.removeFirst(items.count)
@@ -309,7 +311,8 @@ final class KeeperLink {
     }
     guard count < items.count else { return offerRefused() }
     defer { offerAgainAt = now.advanced(byNanoseconds: Self.offerAgainNanoseconds) }
-    // The bus offers a full keeper one item at a time, and reports the lack of space once.
+    // After the first refusal (`offerAgainAt`), the bus offers the full keeper one item at a time. If the
+    // keeper refuses this item, the bus does not report the lack of space again.
     guard offerAgainAt == nil || items.count > 1 else { return }
     log.warning("the keeper has no space for \((items.count - count).counted("descriptor"))")
   }
@@ -342,9 +345,9 @@ final class KeeperLink {
       offerRefused()
       return flush()
     }
-    // The keeper may have answered while this process was stopped.
+    // If this process was stopped for a while, the keeper's answer can wait in the socket.
     receive()
-    // A hand-over has no time to look for another keeper, and this keeper may still answer.
+    // A hand-over has no time to look for another keeper, and this keeper can still answer.
     guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")
   }
@@ -355,7 +358,7 @@ final class KeeperLink {
       try watch(channel)
       state = .attaching(channel)
       refillBegan = now
-      // Sorting puts the log first, because the other descriptors are useless without it.
+      // Sorting puts the log first. Without the log, the other descriptors are useless to the next daemon.
       waiting = entries.keys.sorted()
       waitingHead = 0
       guard send(.attach(.begin), as: .attach, over: channel) else { throw .ended }
@@ -375,7 +378,7 @@ final class KeeperLink {
   }
 
   /// Makes a new lease (a pair of sockets) for each bus and each keeper, because one end of an earlier pair
-  /// may be lost. The service manager drops its end when the other end is closed.
+  /// can be lost. The service manager drops its end of a pair when the other end is closed.
   func renewLease() {
     guard let manager else { return }
     do throws(Errno) {

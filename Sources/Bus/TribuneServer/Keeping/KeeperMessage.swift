@@ -5,8 +5,9 @@ package import TribuneWire
 /// The messages between a bus and its keeper, one in each packet of a Unix socket (SOCK_SEQPACKET).
 ///
 /// The bus sends `attach`, then the descriptors to keep (`batch`) and the items to forget. The keeper
-/// acknowledges each of these messages, in order. If the bus resumes, the keeper first sends all its items in
-/// batches, and the bus acknowledges each batch. The keeper then sends the number of items (`end`).
+/// acknowledges each of these messages, in order. If the bus resumes another bus, the keeper does not
+/// acknowledge `attach`. It instead sends all its items in batches, which the bus acknowledges, and then the
+/// number of items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:
 ///
@@ -23,7 +24,8 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   case end(count: Int)
-  /// From a keeper that must end. The bus sends `finished` and leaves, unless it still needs this keeper.
+  /// From a keeper that must end. The bus sends `finished` and leaves, unless it needs this keeper for a
+  /// take-over or a hand-over.
   case leaving
   /// From the bus: the keeper must not pass the descriptors to another bus.
   case finished
@@ -32,8 +34,8 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   package static let version: UInt8 = 1
   /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// The most unacknowledged messages. With `itemsMax` descriptors each, they stay below the number of
-  /// descriptors that a user may have in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// The largest number of unacknowledged messages. With `itemsMax` descriptors each, they stay below the
+  /// number of descriptors that a user may have in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
   /// The length of the longest message, in bytes.
   package static let lengthMax = 8 + 8192

@@ -2,7 +2,8 @@
 
 package import TribuneCore
 
-/// Decides which bus the keeper serves, and how long it waits for the next bus. A state machine without I/O.
+/// Decides which bus the keeper serves, and how long the keeper waits for the next bus. A state machine
+/// without I/O.
 nonisolated package struct KeeperState: Equatable {
   package typealias BusID = Int
 
@@ -52,8 +53,8 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, _), (.vacant, _):
       phase = .owned(by: bus)
       hasLease = false
-      // This bus has all its descriptors itself, and can find another keeper. If this keeper must end, it
-      // exits.
+      // This bus has all its descriptors itself, and can find another keeper. So if this keeper must end, it
+      // exits at once instead of serving the bus.
       return endsBy == nil ? .serveAnew(bus) : .exit
     }
   }

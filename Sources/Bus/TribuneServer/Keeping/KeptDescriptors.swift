@@ -8,7 +8,8 @@ final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// Closes connections with unread data on threads, because their senders can make closing slow.
+  /// Its threads close sockets that can have unread data. The data can contain descriptors, and a sender can
+  /// choose descriptors that are slow to close.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -23,7 +24,7 @@ final class KeptDescriptors {
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
   func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
 
-  /// - Returns: the number of taken items, which are the first ones.
+  /// - Returns: the number of taken items, which are the first of `items`.
   func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
     var taken = 0
     var passed = passed
@@ -55,7 +56,7 @@ final class KeptDescriptors {
   }
 
   /// Returns the user to charge, or nil if closing is fast. A connection with unread data is charged to its
-  /// peer's user. A listening socket, whose backlog may have unread data, is charged to this process's user.
+  /// peer's user. A listening socket, whose backlog can have unread data, is charged to this process's user.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

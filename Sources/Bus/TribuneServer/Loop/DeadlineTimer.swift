@@ -5,16 +5,17 @@ package import TribuneCore
 
 /// One Dispatch timer for the earliest of many deadlines. It wakes the event loop.
 ///
-/// Each loop iteration schedules the next deadline. The timer is set again only if `due` is nil or later. If
-/// a query is decided before its deadline, the timer stays unchanged, and later fires once without effect.
-/// Most queries therefore never change the timer.
+/// Each loop iteration schedules the next deadline. The timer is set again only if `due` is nil or later than
+/// this deadline. If a query is decided before its deadline, the timer stays set, and fires once without
+/// effect. Until then, queries with later deadlines do not change the timer.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   package private(set) var due: Instant?
 
   package init() {
     source.setEventHandler { [weak self] in
-      // An iteration may have handled this deadline. If it scheduled a later one, the timer must fire again.
+      // An iteration can have handled this deadline, and scheduled a later one. The timer must then fire
+      // again.
       if let self, let due { set(due) }
     }
     source.activate()

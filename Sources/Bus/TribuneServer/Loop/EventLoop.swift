@@ -11,7 +11,7 @@ nonisolated package enum WatchToken: Equatable {
   case listener(Int)
   case alarm
   /// The generation is the low bits of the connection's id. It distinguishes the connection from earlier ones
-  /// in its slot: a slot may be reused before all events of a wait are handled.
+  /// in its slot: a slot can be reused before all events of a wait are handled.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {

@@ -2,7 +2,7 @@
 
 /// Decides when to return free heap memory to the kernel: if use falls below half of its peak, and by at
 /// least `leastFall`. Each return resets the peak. Before the next return, the bus must therefore fill memory
-/// again, and filling takes longer than returning.
+/// again. Filling takes longer than returning, so returns take the smaller part of the time.
 nonisolated struct HeapUse {
   /// In bytes. Filling this much memory again takes a few milliseconds.
   static let leastFall = 32 << 20

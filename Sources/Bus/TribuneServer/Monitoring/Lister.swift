@@ -169,7 +169,8 @@ final class Lister {
   /// - Parameter hasTime: checked after each part.
   /// - Returns: false if time is over before the list is complete.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can contain over a thousand requests. The bus may have dismissed the client before the last.
+    // One read can contain over a thousand requests. While the bus handles one of these, it can dismiss the
+    // client. The bus then skips the rest.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -200,7 +201,8 @@ final class Lister {
   private static func byName(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.key < $1.key } }
 
   private func add(_ id: ConnectionID, to users: inout UserTraffic, _ visible: VisibleUsers) {
-    // A connection that left after the list began still counts, because its user's counters must not fall.
+    // A connection that left after the list began still counts: a user's counters must not fall from one list
+    // to the next.
     let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
     guard let peer = peer(of: id) ?? gone?.peer, visible.contains(peer.uid),
       let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic() ?? gone?.traffic
@@ -241,8 +243,8 @@ final class Lister {
     return entry
   }
 
-  /// True if a restart with a keeper keeps the connection. Before the bus gives the connection to the keeper
-  /// (`isKept`), only a planned restart keeps the connection.
+  /// True if a restart with a keeper keeps the connection. Also true for a connection that the bus has not
+  /// yet given to the keeper (`isKept`), although only a planned restart keeps such a connection.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)

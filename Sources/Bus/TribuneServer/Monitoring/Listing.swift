@@ -3,8 +3,8 @@
 import TribuneCore
 import TribuneWire
 
-/// A list in progress. The bus makes and sends it in parts, because every user may request lists, and a list
-/// of all registrations can take a tenth of a second. Changes during that time may be missing from the list.
+/// A list in progress. Every user may request lists, and a list of all registrations can take a tenth of a
+/// second. The bus therefore makes and sends a list in parts. The list can lack changes from that time.
 final class Listing {
   let request: ByteBuffer
   let header: FrameHeader

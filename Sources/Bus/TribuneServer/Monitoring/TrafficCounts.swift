@@ -26,8 +26,8 @@ nonisolated struct TrafficCounts: Counts, Equatable {
     refused &+= other.refused
   }
 
-  /// Adds the increase of `count` since the last call. `count` was 0 when the connection began, and wraps
-  /// around. An increase of 2³² or more is counted too low, by a multiple of 2³².
+  /// Adds the increase of `count` since the last call. `count` must start at 0 together with `delivered`, and
+  /// wraps around. An increase of 2³² or more is counted too low, by a multiple of 2³².
   mutating func countDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }

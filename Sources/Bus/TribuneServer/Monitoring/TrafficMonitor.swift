@@ -8,7 +8,7 @@ import TribuneWire
 ///
 /// Monitors see a cause before its effects: a client's frame before the bus handles it, a post once its
 /// receivers are known, and a frame to a client when the bus queues it. `traffic` frames and the losses of
-/// monitors are not shown, because each one shown could cause the next, without end.
+/// monitors are not shown. Each shown one would cause a further `traffic` frame or loss, without end.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
@@ -23,7 +23,8 @@ final class TrafficMonitor {
   private struct TakenFrame {
     let connection: ConnectionSlot
     let name: ByteSlice?
-    /// True for a `monitor` frame. The monitor that sent it sees neither this frame nor the bus's answer.
+    /// True for a `monitor` frame. The client that sent the frame sees neither this frame nor the bus's
+    /// answer as `traffic`.
     let isMonitor: Bool
   }
 
@@ -163,7 +164,7 @@ extension ByteSlice {
 }
 
 extension FrameView {
-  /// True for a post in another style than *now*, and for a post that is too short to contain a style.
+  /// True for a post in another style than *now*, and for a post whose fields are too short for a style.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
     return rawPostingStyle != PostingStyle.now.rawValue

@@ -33,7 +33,8 @@ nonisolated struct UserTraffic {
     all[key] = (sum, connections)
   }
 
-  /// The busiest first. If all users are visible, the sum of all others comes last.
+  /// The busiest users and units, the busiest first. If all users are visible, the last entry is the sum of
+  /// the other users and units.
   var entries: [UserEntry] {
     let countMax = Busiest<TrafficKey, TrafficCounts>.countMax
     let ranked = all.map { $0 }.inShares { ($0.key.uid, $0.value.traffic.activity) }

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Limits the descriptors from clients: those of partial frames, those of posts that receivers still need,
-/// and those that threads still close.
+/// and those that threads have not closed yet.
 final class DescriptorQuota {
   private static let waitingMax = 16
   private static let closingMax = 512

@@ -52,7 +52,7 @@ struct FileFrames {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
       preconditionFailure("a frame with a file must have an attachment")
     }
-    // Retained and buffered notifications share the frame's file, so the file may still be in use.
+    // Retained and buffered notifications share the frame's file, so the file can still be in use.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }
     file.close()
     buffer.truncate(to: 0)

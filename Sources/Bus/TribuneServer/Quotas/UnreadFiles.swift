@@ -12,7 +12,8 @@ import TribuneWire
 /// have half of the kernel's limit.
 ///
 /// The kernel reports how much memory a socket uses, but not when a client reads. The bus therefore examines
-/// a socket before it sends another file there. If a user reaches its share, the bus examines all sockets.
+/// a socket before it sends another file there. If a user reaches its share, the bus examines all sockets
+/// with unread files.
 final class UnreadFiles {
   private static let endedNanoseconds: UInt64 = 100_000_000
   /// A lower bound of the kernel memory that a frame in a socket uses, in bytes. Linux 6.18 uses 768.
@@ -47,8 +48,8 @@ final class UnreadFiles {
   // MARK: Sending
 
   /// Reserves half of a user's share for clients without unread files: slow clients must not use up the
-  /// share. Also limits the total length of a client's unread files. They are in no queue, but use the
-  /// posters' share of memory.
+  /// share. Also limits the total length of a client's unread files. No queue counts a sent file any more,
+  /// but its memory is still in use.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles

@@ -21,7 +21,8 @@ final class User {
   /// `next` is the first iteration in which the user can get another such turn.
   let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
 
-  /// The number of a compaction of the log, and the bytes logged for the user since then (`LogTurnover`).
+  /// The number of a compaction of the log, and the bytes logged for the user since that compaction
+  /// (`LogTurnover`).
   let logged = Cell((compaction: UInt64(0), byteCount: 0))
   let waitsForCompaction = Cell(false)
 

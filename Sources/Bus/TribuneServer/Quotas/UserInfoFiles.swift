@@ -6,8 +6,8 @@ import TribuneWire
 
 /// userInfo in sealed memory files, which the bus forwards to observers that accept files.
 ///
-/// The bus never maps a file. It reads a file only for observers that do not accept files, and to check the
-/// contents against a protocol.
+/// The bus never maps a file. It reads a file only for observers that do not accept files, to check the
+/// contents against a protocol, and to log a waiting post.
 final class UserInfoFiles {
   let quota: DescriptorQuota
   private let log: Log
@@ -65,7 +65,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// Returns the frame with its userInfo as payload. All receivers in a loop iteration share one copy.
+  /// The frame with its userInfo as payload. Consecutive calls for a frame in an iteration share a copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {

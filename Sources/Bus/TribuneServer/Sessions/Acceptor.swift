@@ -9,7 +9,7 @@ final class Acceptor {
   /// The most connections that the bus accepts from one listener in an iteration. Clients that connect
   /// constantly must not starve other work.
   private static let perIteration = 256
-  /// The longest pause. It ends earlier if a connection is closed.
+  /// The longest pause. A pause ends earlier if a connection is closed.
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
   /// An arrow names the states that may follow.

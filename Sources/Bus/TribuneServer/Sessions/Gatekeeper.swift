@@ -97,7 +97,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Opens a descriptor briefly. At this process's limit, gives up the spare descriptor for that time.
+  /// Opens a descriptor briefly. If this process has too many open, gives up the spare one for that time.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
@@ -115,7 +115,7 @@ final class Gatekeeper {
     of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> Groups {
     let named = bus.value.groupsInPolicy
-    // The kernel takes about 30 ns for each group. The bus reads long lists only if the policy names a group.
+    // The kernel takes about 30 ns for each group, so the bus reads all groups only if the policy names one.
     let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }

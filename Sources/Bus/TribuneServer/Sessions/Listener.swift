@@ -2,7 +2,7 @@
 
 package import TribuneSystem
 
-/// A listening socket, passed by systemd or bound by the daemon.
+/// A listening socket, passed by systemd, or bound by this daemon or an earlier one.
 ///
 /// Since Linux 6.16, the socket refuses descriptors from clients that the bus has not admitted yet, because
 /// closing the descriptors of a refused connection can take long.
@@ -115,7 +115,7 @@ package final class Listener {
   /// False for a listener that systemd has passed.
   var isOwn: Bool { file != nil }
 
-  /// Nil if this process does not own the path's current file.
+  /// The listener's file. Nil if systemd made it, or if the file at `path` is now another or missing.
   package var ownFile: SocketFile? { fileIsOurs ? file : nil }
 
   private var fileIsOurs: Bool { file != nil && SocketFile(at: path) == file }

@@ -11,8 +11,8 @@ struct Output: ~Copyable {
     case open
     /// → open, stalled, closed
     case full
-    /// The client, or other clients of its user, must first receive files, or the host lacks memory. The
-    /// kernel does not report when this state ends, so a timeout retries. → open, full, closed
+    /// Sending waits until the client, or other clients of its user, receive files, or the host has memory.
+    /// The kernel does not report when this state ends, so a timeout retries. → open, full, closed
     case stalled
     /// The socket can no longer be written. Input that the client sent before can still be read. Final.
     case closed
@@ -39,7 +39,7 @@ struct Output: ~Copyable {
     }
   }
 
-  /// Posts of which posters the fast path of plain posts (`Router`) may queue for this connection.
+  /// The posters whose posts the fast path of plain posts (`Router`) may queue for this connection.
   enum Acceptance {
     case nothing
     case everything
@@ -68,8 +68,8 @@ struct Output: ~Copyable {
   var backlog = Backlog()
   /// How many further notifications the queue may take; 0 or less while the backlog is not empty.
   private(set) var room = Int.max
-  /// The limit in the client's last `room` frame, not the property `room`; nil if the client must send it
-  /// again. Used only with `SessionFlags.limited`.
+  /// The limit in the client's last `room` frame, which is not the property `room`. After a restart of the
+  /// bus, nil until the client sends the limit again. Used only with `SessionFlags.limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
   /// True if the bus does not read from the client, because the user exceeds its share of unread bytes.
@@ -138,9 +138,9 @@ struct Output: ~Copyable {
   var unreportedLostCount: UInt64 { queue.unreportedLostCount + backlog.unreportedLostCount }
   var unsentNotificationCount: UInt64 { queue.unsentNotificationCount + backlog.notificationCount }
 
-  /// True if this poster waits for slow observers without a time limit. False if notifications for the poster
-  /// itself wait in its backlog. The bus does not read from a paused poster, and so not its `room` frames
-  /// either: two such posters could wait for each other forever.
+  /// True if the client, as a poster, waits for slow observers without a time limit. False while
+  /// notifications for the client itself wait in its backlog. The bus reads no `room` frames from a paused
+  /// poster, so two posters with backlogs could wait for each other forever.
   var isPatient: Bool { flags.pace == .max && backlog.isEmpty }
 
   /// The number of notifications ever queued, or reported as lost. It wraps around: only differences matter.
@@ -166,7 +166,7 @@ struct Output: ~Copyable {
     updateRoom()
   }
 
-  /// Must be called after each change of the backlog, and of `endOfQueue` without `takeRoom`.
+  /// Must be called after each change of the backlog, and after a change of `endOfQueue` without `takeRoom`.
   mutating func updateRoom() { room = backlog.isEmpty ? grantedRoom : 0 }
 
   /// Moves frames from the backlog into the queue: as many as the client's limit allows, and at most up to
@@ -187,8 +187,8 @@ struct Output: ~Copyable {
     return Int(Int32(bitPattern: limit &- end))
   }
 
-  /// Restores a part of the queue or of the backlog. If the client had a limit, all notifications wait until
-  /// the client sends its limit again.
+  /// Restores a part of the queue or of the backlog. If the client had a limit, all whole notifications wait
+  /// until the client sends its limit again.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     let isOrdered =
       switch part.kind {

@@ -11,7 +11,7 @@ struct Pacing {
     /// The unread bytes have passed the high mark. The bus does not read from the session's posters. →
     /// flowing, lossy
     ///
-    /// - isOver: true if `PaceMaxSec=` has passed, and posters with a longer `pace` still wait, or
+    /// - isOver: true if the state continues after `PaceMaxSec=`: posters with a longer `pace` still wait, or
     ///   notifications of patient posters are unsent. The observer then loses new posts of all other posters.
     case pacing(since: Instant, isOver: Bool)
     /// The bus drops the oldest notifications. → flowing

@@ -42,7 +42,7 @@ final class SessionTable {
     outputs.value[slot.index]
   }
 
-  /// A copy: sessions may come and go while a caller iterates.
+  /// A copy: sessions can come and go while a caller iterates.
   var all: [Session] { bySlot.value.compactMap { $0 } }
 
   func session(ifAt index: Int) -> Session? {

@@ -10,7 +10,7 @@ final class VarlinkState {
   var scannedCount = 0
   var waitsForTime = false
   /// The reply made from the first frame of the queue. Once a part of the reply is sent, the queue counts one
-  /// byte of that frame as sent, because the queue never drops partly sent frames.
+  /// byte of that frame as sent, so that the queue does not drop the frame.
   var reply: ByteBuffer?
   var sentCount = 0
   var isLast = false

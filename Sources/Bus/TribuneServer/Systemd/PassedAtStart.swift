@@ -78,7 +78,7 @@ nonisolated package final class PassedAtStart {
     case .log:
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // This copy is closed: the lease depends only on the service manager's copy.
+    // This process closes its copy, because the lease depends only on the service manager's copy.
     case .lease: storedNames.insert(name)
     case nil:
       guard UnixSocket.role(of: descriptor) == .listening else { return false }

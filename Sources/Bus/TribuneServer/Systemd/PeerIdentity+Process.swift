@@ -6,12 +6,13 @@ package import TribuneSystem
 package import TribuneWire
 
 nonisolated extension PeerIdentity {
-  /// Unknown parts are empty: the process may be in another namespace, or may have ended.
+  /// Unknown parts are empty. A part is unknown if the process is in another namespace, or has ended.
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
-    // If the process still lives, its pid was not reused, so the name and units belong to it. Without a
-    // pidfd, the bus cannot check this, and uses both nevertheless (`PeerProcess.hasEnded`).
+    // If the process still lives now, its pid was not reused, so the name and units that were just read are
+    // its own. Without a pidfd, the bus cannot check whether the process lives (`PeerProcess.hasEnded`). It
+    // then uses the name and units nevertheless.
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,

@@ -17,7 +17,8 @@ extension QueryMode {
 }
 
 extension Ask {
-  /// If false, the first veto ends a query for permission, and the first value ends a value query.
+  /// True if the query ends only when every delegate has an outcome. If false, the first veto ends a query
+  /// for permission, and the first value ends a value query.
   package var waitsForAll: Bool {
     switch mode {
     case .all, .collect: true

@@ -5,9 +5,9 @@ import TribuneWire
 
 /// The client's side of a delegate's attachment, with the deliveries that wait for the delegate.
 ///
-/// The delegate receives one notification at a time. A notification waits until all earlier questions have
-/// reached the delegate. Questions do not wait for notifications. This class resumes waiting calls only after
-/// it has unlocked `state`.
+/// The delegate receives one notification at a time. A notification waits until all questions that arrived
+/// before the notification have reached the delegate. Questions do not wait for notifications. This class
+/// resumes waiting calls only after it has unlocked `state`.
 final class AttachedDelegate: Sendable {
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
@@ -28,6 +28,7 @@ final class AttachedDelegate: Sendable {
       if case .delivery(let delivery, _) = self { delivery.byteCount } else { 0 }
     }
 
+    /// The number of the last question that arrived before the item (`numberQuestion()`).
     var behind: UInt64 {
       switch self {
       case .delivery(_, let behind), .replaced(_, let behind): behind
@@ -84,13 +85,13 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Delivering
 
-  /// If this method, `replace` or `fillPosition` returns true, the caller must call `startDelivering()`.
+  /// If this method, `replace` or `fillPosition` returns true, the caller must schedule `startDelivering()`.
   func deliver(_ delivery: Delivery) -> Bool {
     enqueue { .delivery(delivery, behind: $0) }
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // The attachment ends now, so the link would never fill a reserved position.
+    // The attachment ends now, so the link would not fill a reserved position later.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -178,8 +179,8 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Numbers the question, because later notifications must not overtake it. Returns nil if the delegate
-  /// receives no notifications.
+  /// Numbers a question. By the number, notifications that arrive after the question wait until the question
+  /// has reached the delegate. Returns nil if the delegate receives no notifications.
   func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

@@ -12,8 +12,9 @@ protocol LossReporting: Sendable {
 
 /// A queue of a delegate's notifications, with a limit of elements and a limit of payload bytes.
 ///
-/// A full queue drops its oldest elements, never the newest. Then `popFirst()` first returns a `lost` with
-/// the number of dropped notifications, and then an `interrupted` if the queue dropped an `interrupted`.
+/// A full queue drops its oldest elements, never the newest. After a drop, `popFirst()` returns a `lost` with
+/// the number of dropped notifications before the other elements. If the queue has dropped an `interrupted`,
+/// `popFirst()` also returns an `interrupted`, after the `lost`.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

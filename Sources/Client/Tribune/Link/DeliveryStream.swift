@@ -40,7 +40,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   private let state = Mutex(State())
   let limit: Int
 
-  /// Clamps the limit, because the bus refuses a `room` for more than `Int32.max` notifications.
+  /// Clamps the limit, because the wire protocol allows a `room` for at most `Int32.max` notifications.
   init(limit: Int) { self.limit = min(max(limit, 1), Int(Int32.max)) }
 
   var room: Int { state.withLock { $0.isLong ? 0 : max(limit - $0.count, 0) } }
@@ -107,8 +107,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     withExtendedLifetime(discarded) {}
   }
 
-  /// Ends the stream. Queued elements stay readable. Elements behind a reserved position are dropped, because
-  /// the link never fills the position.
+  /// Ends the stream. Queued elements stay readable. Drops the elements behind a reserved position, because
+  /// the link does not fill the position of an ended stream.
   func finish(_ error: TribuneError?) {
     let (readers, dropped) = state.withLock {
       state -> ([(id: UInt64, reader: Reader)], UnreadQueue<Element>?) in
@@ -148,7 +148,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     return (element, makesRoom)
   }
 
-  /// Nil if no element waits here.
+  /// Takes the first element without waiting. Nil if the stream has no element.
   func nextWaiting() -> Taken? { state.withLock { takeFirst(&$0) } }
 
   private func takeFirst(_ state: inout State) -> Taken? {

@@ -10,12 +10,13 @@ protocol FlowControlled: AnyObject, Sendable {
   var room: Int { get }
 }
 
-/// The limit that the link sends to the bus (`room`): the total number of notifications that the bus may send
-/// over this socket. All notifications up to the limit fit into every stream.
+/// The limit that the link sends to the bus (`room`): the total number of notifications and traffic frames
+/// that the bus may send over this socket. Each stream has room for all notifications up to the limit.
 ///
 /// While the program reads every stream, the flow never stops. The link's thread raises the limit when every
-/// stream has room for `step` notifications. If some streams lack this room, their readers make room, and
-/// each of them then tries to raise the limit (`makesRoom`). The last of these readers succeeds.
+/// stream has room for `step` more notifications than the limit allows. If some streams lack this room, their
+/// readers make room, and each reader then tries to raise the limit (`makesRoom`). The last of these readers
+/// succeeds.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
@@ -60,7 +61,7 @@ struct FlowControl {
     return fitting
   }
 
-  /// `received` can exceed the limit, because it also counts lost notifications, which need no room.
+  /// `received` can exceed the limit, because `received` also counts lost notifications, which need no room.
   private func canRise(to other: UInt64, by step: UInt64) -> Bool {
     guard let limit else { return true }
     let used = max(limit, received)
@@ -76,21 +77,21 @@ struct FlowControl {
 }
 
 extension LinkState {
-  /// The link's thread calls this each time before it looks for new frames.
+  /// The link's thread calls this method each time before it looks for new frames.
   mutating func receive(upTo received: UInt64) -> Outbox.Duty {
     flow.receive(received)
     guard case .open = phase, let limit = flow.raiseBySteps() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// The link calls this when a reader has made room in a stream (`makesRoom`), and when a stream ends.
+  /// The link calls this method when a reader has made room (`makesRoom`), and when a stream ends.
   mutating func raiseRoom() -> Outbox.Duty {
     guard case .open = phase, let limit = flow.raise() else { return .none }
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Adds the stream, and stages a frame with the new limit. The bus reads this frame right before the next
-  /// frame, which registers the stream.
+  /// Adds the stream. If the limit can then rise, stages a `room` frame. The bus reads the staged frame right
+  /// before the next appended frame, which registers the stream.
   mutating func stageRoom(for stream: any FlowControlled) {
     flow.add(stream)
     if case .open = phase, let limit = flow.raise() { outbox.stage(Room(limit: limit)) }

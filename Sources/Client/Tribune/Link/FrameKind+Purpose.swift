@@ -9,7 +9,7 @@ extension FrameKind {
     case request
     case registration
     case suspension
-    /// A frame that refers to earlier frames of the bus, so the frame is valid only over the same connection.
+    /// A frame that refers to frames that the bus sent over the same connection, and is invalid over another.
     case answer
     case deferral, cancel, other
   }

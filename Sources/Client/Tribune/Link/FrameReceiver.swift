@@ -56,7 +56,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.okay(serial, okay) }
-      // The `ok` may have made an observation or an attachment live, which changes the routes.
+      // The `ok` may have confirmed an observation or an attachment, which then receives notifications.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
@@ -111,7 +111,8 @@ struct FrameReceiver {
     }
   }
 
-  /// Handles a refusal. A refusal with serial 0 ends the connection.
+  /// Handles a refusal. A refusal with serial 0 ends the connection. The link ends with the connection,
+  /// unless the link can look for the next bus.
   private func refuse(_ frame: FrameView) throws(WireError) {
     let code = try frame.decode(Refusal.self).rawCode
     let error = TribuneError(code: code, message: String(repairing: frame.payload))
@@ -274,7 +275,7 @@ extension FrameView {
 }
 
 extension UserInfo {
-  /// Nil if this process cannot receive or map the file.
+  /// Nil if userInfo is in a file, and this process cannot receive or map the file.
   init?(of frame: FrameView, _ file: ReceivedFile?) {
     switch file {
     case nil:
@@ -291,7 +292,8 @@ extension UserInfo {
   }
 }
 
-/// The posters whose facts the bus has sent. The bus assigns slots, and each slot has one poster at a time.
+/// The posters whose facts the bus has sent. The bus assigns each poster to one or more numbered slots. A
+/// slot has one poster at a time: a new poster replaces the one before it.
 struct KnownPosters {
   /// A limit that exceeds the number of slots of any bus.
   static let slotsMax: UInt32 = 1 << 20

@@ -13,7 +13,7 @@ final class HoldTerm: Sendable {
 
   /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The epoch (`LinkState.epoch`) in which the hold's frame was the last (`isLast`); nil for other holds.
+  /// The epoch (`LinkState.epoch`) whose last sent frame is the hold's (`isLast`); nil for other holds.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   /// The number of actions under way for which the hold came too late.

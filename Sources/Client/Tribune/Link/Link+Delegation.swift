@@ -63,7 +63,7 @@ extension LinkState {
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // Performing `duty` also causes the writing of the `cancel` that this call appends.
+      // `dropAttachment` appends a `cancel` behind the answer. Performing `duty` gets both frames written.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }

@@ -43,7 +43,8 @@ extension Link {
       (state.streams(where: { _ in true }), state.liveStreams, state.trafficStreams, state.allReceivers)
     }
     for stream in streams where !stream.fillPosition(with: deliveries) {
-      // The stream was added after the positions were reserved.
+      // The stream was added after the positions were reserved. Such a stream can have missed notifications
+      // only if it belongs to a renewed observation.
       guard liveStreams.contains(where: { $0 === stream }) else { continue }
       for report in deliveries { stream.deliver(report) }
     }

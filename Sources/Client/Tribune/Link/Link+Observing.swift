@@ -6,8 +6,8 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// The link registers equal observations as one observation at the bus, and delivers each notification to
-  /// the streams of all of them. An observation with retained notifications has exactly one stream.
+  /// The link registers observations with equal keys only once at the bus. Each notification goes to the
+  /// streams of all these observations. An observation with retained notifications has exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -56,8 +56,9 @@ extension LinkState {
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications; nil without such a stream. The bus sends retained
-    /// notifications with the observation's serial, so each such stream has an observation of its own.
+    /// The stream that wants retained notifications; nil without such a stream. The bus sends a retained
+    /// notification for one observation, with this observation's serial. To get a copy for each stream that
+    /// wants retained notifications, the link makes an observation for each.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -150,7 +151,8 @@ extension LinkState {
     var streams: [DeliveryStream<Delivery>] = []
     /// A stream is never in both arrays: either all its observations are awaited, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// True if a matching awaited observation is being taken back. The bus can still need an acknowledgement.
+    /// True if a matching awaited observation is being taken back. The bus can still wait for this client's
+    /// acknowledgement.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }

@@ -27,7 +27,8 @@ extension Link {
   /// Duplicates the socket of `epoch`. Returns nil if the link has another socket now, or if `epoch` is nil.
   func duplicateSocket(lastOf epoch: Int?) throws(Errno) -> FileDescriptor? {
     guard let epoch else { return nil }
-    // The epoch changes at the start of an interruption, before the socket is replaced.
+    // After the welcome, the link's thread replaces the socket only during interruptions. The epoch changes
+    // when an interruption starts. So outside interruptions, `socket` is the socket of the current epoch.
     return try state.withLock { state throws(Errno) -> FileDescriptor? in
       guard state.isServing, !state.isInterrupted, state.epoch == epoch else { return nil }
       return try socket.duplicate()
@@ -45,8 +46,8 @@ extension LinkState {
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
     case .action?, .declaration?, .monitor?: break
     }
-    // A closing connection sends no `cancel`, because its end also ends the registration. The actions still
-    // resume the calls that wait for the registration's end.
+    // A closing connection sends no `cancel`, because the connection's end also ends the registration. The
+    // actions still resume the calls that wait for the registration's end.
     guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
     let serial = nextSerial()
     requests[serial] = .takingBack(reply)
@@ -63,8 +64,8 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// Handles the end of a registration by the bus. If the policy ended the registration, the connection ends,
-  /// because the program must notice. Only an attachment with `onRefusal` ends alone (`endAlone`).
+  /// Handles the bus's report of an ended registration. If the policy ended the registration, the connection
+  /// ends, because the program must notice. Only an attachment with `onRefusal` ends alone (`endAlone`).
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     switch ended {
     case .notPermitted(let why):

@@ -14,8 +14,8 @@ extension Link {
   }
 
   private func attachFile(_ post: inout Post, _ message: inout Message) async throws(TribuneError) {
-    // Make the file only when the outbox has capacity. Files of waiting posts would take memory that the
-    // outbox does not count.
+    // Make the file only when the outbox has capacity. Files of posts that wait for capacity would take
+    // memory that the outbox does not count yet.
     post = try await waitForCapacity(for: post)
     let takesFile = try state.withLock { state throws(TribuneError) in try state.takesFile(of: message) }
     guard takesFile else { return }

@@ -7,12 +7,13 @@ import TribuneWire
 /// The part of a `Connection` that sends and receives frames. A link has one socket at a time, and another
 /// one after each interruption.
 ///
-/// Callers append frames to the outbox. If the outbox is idle, the caller writes its frame at once. In that
-/// case, a query is in the socket's buffer before its caller suspends. The link's thread reads from the
-/// socket, and writes the frames that callers did not write.
+/// Callers append frames to the outbox. If the outbox is idle, the caller writes its frame at once, before
+/// the caller suspends to wait for a reply. The link's thread reads from the socket, and writes the frames
+/// that callers did not write.
 ///
 /// Callers run on any thread, so a lock protects `state`. The link resumes waiting calls and writes frames
-/// only after unlocking. Threads take this lock before those of `work`, a stream or an `OpenQuestion`.
+/// only after unlocking. A thread that also needs the lock of `work`, of a stream or of an `OpenQuestion`
+/// takes the lock of `state` first.
 ///
 /// The receiving thread retains the link, so the link lives at least as long as this thread.
 final class Link: Sendable {
@@ -114,8 +115,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // Reading must end before the outbox learns of the failure. Once the outbox knows it, the link's thread
-      // can replace `socket` by the next connection's socket, which must stay open.
+      // The socket must be shut down before the outbox learns of the failure. Once the outbox knows of it,
+      // the link's thread can replace `socket`, and a shutdown would then hit the next connection's socket.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }
@@ -123,8 +124,8 @@ final class Link: Sendable {
     }
   }
 
-  /// Shuts the socket down, because later frames could not reach the bus. The link's thread still reads the
-  /// frames that have arrived, and then handles the end of the stream.
+  /// Shuts the socket down, because after a failed write no further frames can reach the bus. The link's
+  /// thread still reads the frames that have arrived, and then handles the end of the stream.
   func endReading(after error: Errno) {
     if !error.isDisconnection {
       let failure = TribuneError(.connectionLost, "writing to the bus failed: \(error)")
@@ -146,7 +147,7 @@ final class Link: Sendable {
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)
       }
-      // The link's thread enforces the deadline of this wait, so it must wake to learn the deadline.
+      // The link's thread enforces the deadline of this wait. The thread must wake to learn the deadline.
       if ready == nil, deadline != nil { wakeup.signal() }
       return ready
     } onCancel: {

@@ -10,7 +10,7 @@ import TribuneSystem
 ///
 /// If client code blocks the thread, another thread takes over receiving, and further work goes to Swift's
 /// threads. When the blocked thread is free again, it ends if the other thread is receiving, and receives if
-/// not. So a link never has more than two threads.
+/// not. Until then, no third thread starts, so a link never has more than two threads.
 final class LinkScheduler: Sendable {
   /// How long a turn of work may take. A check at this interval notices a longer turn.
   private static let turnLimit = Duration.milliseconds(10)

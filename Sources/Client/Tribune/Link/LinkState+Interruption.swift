@@ -5,12 +5,13 @@ import TribuneWire
 
 // Between two connections, the link renews registrations, keeps requests waiting and counts losses.
 //
-// Serials continue over all connections of a link, and a registration keeps its serial. So the link never
-// mistakes a frame of an old connection for a frame of a new one.
+// Serials continue over all connections of a link, so the link never mistakes a reply to an old request for a
+// reply to a new one. A registration keeps its serial on each new connection.
 
 extension LinkState {
   struct Interruption {
-    /// The last serial before the interruption. Later registrations wait in the outbox and need no renewal.
+    /// The last serial before the interruption. Registrations with higher serials wait in the outbox, and
+    /// need no renewal.
     let lastSerial: Serial
     let cause: TribuneError
     var failure: TribuneError?
@@ -45,8 +46,8 @@ extension LinkState {
   }
 
   /// Fails the requests that the bus has possibly received. Requests that register, take back or suspend do
-  /// not fail: the renewal settles them. Unsent requests wait for the next connection. Returns nil while a
-  /// caller still writes to the old connection.
+  /// not fail: the link settles them on the next connection. Unsent requests wait for the next connection.
+  /// Returns nil while a caller still writes to the old connection.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: Set<Serial> = []
@@ -61,7 +62,8 @@ extension LinkState {
         unsent.insert(serial)
         if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
         return .kept
-      // The renewal replaces the frames up to `lastSerial`. Later frames wait for the next connection.
+      // The renewal replaces the frames with serials up to `lastSerial`. The others wait for the next
+      // connection.
       case .registration, .suspension, .cancel: return serial > lastSerial ? .kept : .dropped
       // These frames refer to ids of the old bus, which a new bus does not know.
       case .answer, .deferral, .other: return .dropped
@@ -134,7 +136,8 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Ends an interruption. Refuses waiting frames for which the new bus would end the connection.
+  /// Ends an interruption. Refuses waiting frames that are too long for the new bus, or have a file that the
+  /// new bus does not accept: for such a frame, the bus would end the connection.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {

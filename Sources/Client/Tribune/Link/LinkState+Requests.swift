@@ -9,17 +9,17 @@ extension LinkState {
     case registration(Reply<Serial>, Registration)
     case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
-    /// The end of an awaited observation. The link keeps the observation's matcher until the bus has
-    /// confirmed this end: with the matcher, the link reports a failure for awaited notifications
-    /// that the bus sent before.
+    /// The taking back of an awaited observation. The bus can send awaited notifications before it reads the
+    /// `cancel`. To report a failure for these, the link keeps the observation's matcher until the bus
+    /// replies.
     case retirement
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
     /// A query. If `beginning` is not nil, an allowing verdict begins the action with this key.
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
     case entries(Reply<[Entry]>, [Entry])
-    /// The taking back of a registration. If the connection is lost first, the link does not renew the
-    /// registration, so the request succeeds.
+    /// The taking back of a registration. If the connection is lost before the reply, the link does not renew
+    /// the registration, so the request succeeds.
     case takingBack(Reply<Okay>)
     /// The renewal of a registration. The key is nil unless the registration is an observation.
     case renewal(ObservationKey?)
@@ -153,8 +153,8 @@ extension LinkState {
     }
   }
 
-  /// Keeps a bound post for the next connection. A later retained post of this name and object replaces the
-  /// kept one. If the later one is not bound, or has no userInfo, the link keeps none.
+  /// Keeps a bound post for the next connection, in place of a kept post of the same name and object. If the
+  /// post is not bound, or has no userInfo, only removes the kept post.
   private mutating func keepBound(_ fields: Post, _ serial: Serial, _ message: Link.Message) {
     guard reconnects else { return }
     let key = ExactText("\(message.name)\0\(message.object)")

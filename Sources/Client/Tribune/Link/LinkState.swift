@@ -58,7 +58,7 @@ struct LinkState {
   var epoch = 0
   var requests: [Serial: Request] = [:]
   var deadlineStarts: [Serial: Instant] = [:]
-  /// The frame of each registration, confirmed or not, for its renewal. Empty if the link does not reconnect.
+  /// The frame of each registration, confirmed or not, for the renewal. Empty if the link does not reconnect.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
   /// Awaited observations that are being taken back, by the serial of the `cancel`.
@@ -181,7 +181,8 @@ struct LinkState {
     return (.plain(written.waiters, .success(())), written.wake)
   }
 
-  /// Records the error of a failed write. Ignores the error if the connection is already lost.
+  /// Records the first error of a failed write. Ignores errors before the welcome, and after the loss of the
+  /// connection.
   mutating func handleFailedWrite(_ error: TribuneError) {
     switch phase {
     case .open(.failedWrite): break
@@ -193,7 +194,8 @@ struct LinkState {
     }
   }
 
-  /// Returns true if the error ends the link; false if the thread looks for the bus.
+  /// Handles an error with which the bus closes the connection. Returns true if the error ends the link;
+  /// false if the link's thread must look for a bus.
   mutating func handleClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
     case .open(let departure)

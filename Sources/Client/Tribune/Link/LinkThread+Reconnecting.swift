@@ -7,10 +7,12 @@ import TribuneWire
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 
-  /// The first attempt comes at once. Before later attempts, the pauses grow from `pauseMin` to `pauseMax`.
+  /// The first attempt comes at once, unless `settling` requires a pause. Before further attempts, the pauses
+  /// grow from `pauseMin` to `pauseMax`.
   private static let pauseMin = Duration.milliseconds(10)
   private static let pauseMax = Duration.seconds(1)
-  /// If a new connection is lost within this time, the pauses of the next reconnection continue to grow.
+  /// If a new connection is lost within this time, the next reconnection begins with a pause, and the pauses
+  /// continue to grow.
   private static let settling = Duration.seconds(1)
   /// The time limit that replaces nil: longer than any process lives.
   private static let forEver = Duration.seconds(1 << 40)

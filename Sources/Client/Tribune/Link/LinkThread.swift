@@ -4,11 +4,13 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
-/// The work of a link's thread, which connects, reads until the link ends, and writes frames that callers
-/// left. The receive buffer grows with the bytes that arrive, not with the length that a frame announces.
+/// The work of a link's thread, which connects, reads until the link ends, and writes the frames that callers
+/// did not write. The receive buffer grows with the bytes that arrive, not with the length that a frame
+/// announces.
 struct LinkThread: ~Copyable {
   private static let bufferCapacity = 65_536
-  /// If less space than this is free, and the partial frame does not fit, its bytes move to another buffer.
+  /// If fewer bytes than this are free, and the partial frame does not fit into the buffer, the frame's bytes
+  /// move to another buffer.
   private static let receiveMin = 4_096
   /// The number of attempts to get a welcome. A bus that closes the connection before the welcome was
   /// possibly killed, and its successor can already listen. The pause doubles with each attempt.
@@ -57,7 +59,7 @@ struct LinkThread: ~Copyable {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
       } catch  where error == .again && ContinuousClock.now < greetingDeadline {
-        // The listening socket's backlog is full, and the kernel does not report when it has space again.
+        // The listening socket's backlog is full, and the kernel does not report when the backlog has space.
         try pause()
         continue
       } catch  where error == .again {
@@ -143,7 +145,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Before the welcome, a failure of this process is not `connectionLost`, which would mean a missing bus.
+  /// Before the welcome, the error is not `connectionLost`, because callers take this code for a missing bus.
   private func failure(of what: String, _ error: Errno) -> TribuneError {
     TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }

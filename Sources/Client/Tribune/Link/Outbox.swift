@@ -63,6 +63,7 @@ struct Outbox {
   private var writer = Writer.idle
   private var tick: Int64 = 0
   private var callerPosts = 0
+  /// True if the outbox keeps unsent frames for the next connection when the connection is lost.
   let survives: Bool
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
@@ -110,7 +111,8 @@ struct Outbox {
     return .write(takePending())
   }
 
-  /// Returns the calls that can stop waiting. If `wake` is true, a caller must wake the link's thread.
+  /// Returns the calls that can stop waiting for capacity. If `wake` is true, the link's thread must wake,
+  /// unless this thread itself calls this method.
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
@@ -149,7 +151,8 @@ struct Outbox {
     return nil
   }
 
-  /// Returns the unsent frames. The caller must release them after unlocking, because this closes files.
+  /// Returns the unsent frames. The caller must release them after unlocking, because their release closes
+  /// files.
   mutating func end() -> [OutgoingBatch] {
     defer {
       (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
@@ -176,7 +179,8 @@ struct Outbox {
 
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
-  /// Filters the unsent frames in order. Returns the waiting calls if the outbox has capacity again.
+  /// Filters the unsent frames in order. If the outbox then has capacity, returns the calls that wait for
+  /// capacity.
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
@@ -224,7 +228,7 @@ struct Outbox {
   }
 
   private mutating func takeWaiters() -> [Reply<Void>] {
-    // If writing has failed for good, the end of the connection resumes these calls with the reason.
+    // If the writer is `broken`, the end of the link resumes these calls with the reason.
     guard !capacityWaiters.isEmpty, unwritten < Self.lowMark, writer != .broken else { return [] }
     return takeAllWaiters()
   }

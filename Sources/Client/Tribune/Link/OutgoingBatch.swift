@@ -60,8 +60,8 @@ final class OutgoingBatch: Sendable {
     }
   }
 
-  /// Writes as much as the kernel takes. Returns the number of written bytes, including those of files. A
-  /// wholly written batch is empty again.
+  /// Writes as much as the kernel takes. Returns the number of written bytes, including those of files. After
+  /// the whole batch is written, the batch is empty and can take new frames.
   func write(to socket: borrowing FileDescriptor) -> (bytes: Int, progress: Progress) {
     content.withLock { content in
       var taken = 0
@@ -105,8 +105,8 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves wholly unwritten frames to the end of another batch. Returns the number of moved bytes, including
-  /// those of files.
+  /// Moves the unwritten frames to the end of another batch, unless `fate` drops them. A partly written frame
+  /// is not moved. Returns the number of moved bytes, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -144,7 +144,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// The number of bytes in passed files that the bus may not have taken yet. Only the writing thread uses it.
+/// The number of bytes in passed files that the bus has possibly not taken yet. Only the writer uses it.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

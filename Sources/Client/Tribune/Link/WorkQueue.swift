@@ -6,8 +6,8 @@ import TribuneSystem
 /// The queue of work that runs client code, and the roles of the link's threads: which one receives, and
 /// which one works (`LinkScheduler`).
 ///
-/// Work waits until the receiving thread has handled all frames that it read. Under the lock, threads never
-/// run client code.
+/// Work waits until the receiving thread has handled all frames that it read. Threads do not run client code
+/// while they hold the lock of `Link.work`.
 struct WorkQueue {
   enum Work: Sendable {
     case question(OpenQuestion)
@@ -98,7 +98,7 @@ struct WorkQueue {
   // MARK: Watching
 
   enum CheckResult {
-    /// The checks end: the queue got no new work, another thread has taken over, or the link has ended.
+    /// The checks end: no new turn has begun, another thread has taken over, or the link has ended.
     case nothing
     case turns(UInt64)
     /// A turn of work takes too long, so another thread must receive.

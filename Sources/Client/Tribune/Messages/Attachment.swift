@@ -7,10 +7,10 @@ import Synchronization
 /// The attachment lasts until ``detach()``, until the delegate is replaced or deallocated, or until the
 /// connection ends. It lasts even if the program does not keep this object.
 ///
-/// After an interruption, the library attaches the delegate again, behind all delegates of the same order. It
-/// then replaces no other delegates, even if the program used `set`. During the interruption, the delegate
-/// stays in the chain if the bus kept its state over a restart, but questions to the delegate time out. If
-/// the bus lost its state, the delegate is missing until the library has attached it again.
+/// After an interruption, the library attaches the delegate again, behind all delegates of the same order.
+/// The library then replaces no other delegates, even if the program used `set`. If the bus kept its state
+/// over a restart, the delegate stays in the chain during the interruption, but questions to the delegate
+/// time out. If the bus lost its state, the delegate is missing until the library has attached it again.
 public final class Attachment: Sendable {
   /// The delegate's id in verdicts and lists. An interruption changes the id. The bus never reuses an id.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }

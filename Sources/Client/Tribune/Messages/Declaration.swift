@@ -19,7 +19,7 @@ public final class Declaration: Sendable {
 }
 
 public struct ObjectInfo: Hashable, Sendable {
-  /// The object; a pattern of objects if the bus's configuration declares the protocol.
+  /// The object; a pattern of objects if the bus's configuration, not a connection, declares their protocol.
   public var object: String
   /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?

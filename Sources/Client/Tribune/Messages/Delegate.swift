@@ -18,7 +18,7 @@ public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. The library can call this method again before an earlier call has returned.
   ///
   /// If the bus withdraws the question before the answer, or if the connection is interrupted, the library
-  /// cancels the method's task and discards the answer. The task can miss the cancellation until its first
+  /// cancels the method's task and discards the answer. `Task.isCancelled` can be false until the first
   /// suspension. If the method throws, the library answers ``Answer/failed(_:)`` with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
@@ -49,8 +49,8 @@ public protocol Delegate: AnyObject, Sendable {
 
   /// Reports that another delegate has replaced this one. The report is the last delivery of the attachment.
   ///
-  /// The default implementation prints the replacement to standard error, because a lost veto must be
-  /// noticed.
+  /// The default implementation prints the replacement to standard error, because the user should notice that
+  /// this delegate can no longer veto.
   func replaced(by delegate: DelegateInfo) async
 }
 
@@ -72,7 +72,8 @@ public enum Answer: Hashable, Sendable {
   case abstain
   /// The delegate failed with this error. The delegate's ``FailurePolicy`` decides the effect.
   case failed(String)
-  /// Gives a value. If the question does not want a value (``Question/wantsValue``), the delegate has failed.
+  /// Gives a value. If the question does not want a value (``Question/wantsValue``), this answer counts as
+  /// failed.
   case value(UserInfo)
 }
 
@@ -88,7 +89,7 @@ public struct Asker: Hashable, Sendable {
   public var pid: Int32
   /// The user id of the process when it connected.
   public var uid: UInt32
-  /// The name of the process (comm), at most 15 bytes; empty if the process ended before the bus read it.
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before the bus read the name.
   public var process: String
   public var units: Units
   public var unit: String { units.primary }

@@ -93,7 +93,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSurviving: Bool
   /// The size of the frames of all notifications that the connection posted, in bytes.
   public var postedBytes: Int
-  /// The number of notifications that the bus queued for the connection, also before a restart of the bus.
+  /// The number of notifications that the bus queued for the connection, counted over restarts of the bus.
   public var delivered: Int
   /// The number of the connection's frames that the policy refused.
   public var denied: Int

@@ -7,9 +7,9 @@
 /// sequence still has room for. If the observer is slow, the bus slows the posters down. If this does not
 /// help, the bus drops the oldest notifications and reports their number as ``Delivery/lost(_:)``.
 ///
-/// The bus sends notifications to a connection only while all sequences of the connection have room. A
-/// sequence that you create later with a smaller limit may at first exceed that limit: the bus may still send
-/// as many notifications as the older sequences had room for.
+/// The bus sends notifications to a connection only while all sequences of the connection have room. If a new
+/// sequence has a smaller limit than the older sequences, the new sequence can exceed its limit at first. The
+/// bus can still send as many notifications as the older sequences had room for.
 ///
 /// **When the connection is interrupted.** After the library has reconnected, the sequence continues. It
 /// reports missed notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is
@@ -32,7 +32,8 @@ public struct Notifications: AsyncSequence, Sendable {
   ///
   /// After a reconnection, the number also includes the retained notifications that come again. If the
   /// observation has several patterns, a retained notification counts once for each pattern that it matches.
-  /// The library delivers it once, and subtracts each extra copy when it arrives.
+  /// The library delivers the notification once. When an extra copy arrives, the library subtracts the copy
+  /// from this number.
   public var retainedCount: Int { subscription.stream.retainedCount }
 
   /// Reads deliveries. If there are several iterators, each delivery goes to one of them.

@@ -5,7 +5,8 @@ public struct PolicySubject: Hashable, Sendable {
   public var uid: UInt32
   /// The primary and supplementary groups.
   public var groups: [UInt32]
-  /// The process's unit in the system's service manager; nil unless the kernel guarantees this unit.
+  /// The process's unit in the system's service manager; nil if the process has none, or if the bus does not
+  /// know the unit for certain, as on Linux before 6.5.
   public var unit: String?
 
   public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {

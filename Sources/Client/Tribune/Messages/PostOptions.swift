@@ -30,7 +30,8 @@ public struct PostOptions: Hashable, Sendable {
   }
 
   public var style: Style
-  /// Chooses the waiting notifications that this one replaces. This one goes to the end of the queue.
+  /// Chooses the waiting notifications that this one replaces. This one does not take their place: it goes to
+  /// the end of the queue of its own style.
   ///
   /// With the style ``Style/now``, the bus delivers this notification at once, and removes the replaced ones
   /// without reporting a loss. Beyond 1 MiB of waiting notifications, the bus delivers the oldest early.

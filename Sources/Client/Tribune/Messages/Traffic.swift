@@ -32,7 +32,8 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var time: UInt64
   /// The id of the sender's connection, such as `:7`; nil for the bus itself.
   public var from: String?
-  /// The id of the receiver's connection, such as `:7`; nil for a frame to the bus, or an unbuffered post.
+  /// The id of the receiver's connection, such as `:7`. Nil for a frame to the bus, and for a post, unless
+  /// the bus had buffered the post for a suspended connection.
   public var to: String?
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …

@@ -39,7 +39,7 @@ final class CommandDelegate: Delegate {
     isReplaced = { log.replaced(by: $0) }
   }
 
-  /// Creates the delegate for a file of a folder. The file may disappear at any time.
+  /// Creates the delegate for a file of a folder. The file can disappear at any time.
   ///
   /// - Parameter isBroken: called if a question arrives after the file has stopped being a program.
   init(
@@ -95,7 +95,7 @@ final class CommandDelegate: Delegate {
     }
   }
 
-  /// Waits until the last open query has ended. Returns false if `revive()` is called before that.
+  /// Waits until no query is open. Returns false if the delegate is not retired, or is revived meanwhile.
   @discardableResult
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in

@@ -52,7 +52,7 @@ extension CommandRunner {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
     case .exited(ExitStatus.vetoed):
-      // For a value query, more output is captured than a reason can have.
+      // For a value query, more output is captured than a reason can have, so the reason is cut.
       return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
     case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:

@@ -44,7 +44,7 @@ actor CommandRunner {
 
   /// - Parameters:
   ///   - valueLength: the bus's limit for a value, in bytes; 0 if the command gives no values.
-  ///   - isPrivileged: returns true for a user whose running commands only the total of 64 limits.
+  ///   - isPrivileged: returns true for a user whose running commands have no limit but the total of 64.
   init(
     in context: Context, valueLength: Int = 0,
     isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }
@@ -105,7 +105,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Reports each message only once, because every question could cause the same message.
+  /// Reports each message once, and at most `reportedMax` messages, because every question could cause one.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }

@@ -2,9 +2,10 @@
 
 /// Decides which questions run a command now, and which wait.
 ///
-/// At most `total` commands run. Privileged users have no other limit. Every other user may run at most
-/// max(1, free / (users + 1)) commands. `free` is `total` minus other users' running commands, and `users`
-/// counts the users with running commands, including this user. Users with waiting questions take turns.
+/// At most `total` commands run. For a privileged user's running commands, there is no other limit. Every
+/// other user may run at most max(1, free / (users + 1)) commands. `free` is `total` minus other users'
+/// running commands, and `users` counts the users with running commands, including this user. Users with
+/// waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 

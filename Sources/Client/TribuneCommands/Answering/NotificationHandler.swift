@@ -19,7 +19,8 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command, and reports its result if the poster waits for it. For a gap, only returns false.
+  /// Runs the command, and reports its result if the poster waits for it. Keeps a gap for the environment of
+  /// the next command, and returns false.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

@@ -45,7 +45,8 @@ actor TerminalDelegate: Delegate {
     }
     timer.cancel()
     if let answer { return answer }
-    // Another process may have deferred this answer, so only the bus knows whether the time is over.
+    // Another process may have deferred this answer, so only the bus knows whether the time is over. When the
+    // bus withdraws the question, the library cancels this task.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("no answer within \(question.timeout.formatted)")
   }
@@ -77,7 +78,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// True if the log shows answers. False for a table on a terminal, where the typed text already shows them.
+  /// True if the log shows answers. False for a table on a terminal: the typed text shows the answers.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -98,7 +99,7 @@ actor TerminalDelegate: Delegate {
         at: now))
   }
 
-  /// - Returns: true if the caller must discard the lines behind this one that the same read returned.
+  /// - Returns: true if the caller must discard the other lines that came with this line in one read.
   private func take(_ line: [UInt8]) -> Bool {
     let effects = questions.read(String(decoding: line, as: UTF8.self), at: now)
     perform(effects)

@@ -32,7 +32,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Inserts a key. Returns nil, and changes nothing, if the neighbours leave no free value.
+  /// Inserts a key. Returns nil, and changes nothing, if no value is free at the key's place.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

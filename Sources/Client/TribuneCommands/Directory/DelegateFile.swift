@@ -5,7 +5,7 @@ import TribuneWire
 
 /// An executable `DIR/NAME/FILE`, which becomes a delegate that responds to NAME. In the chain, the files of
 /// all folders are in the byte order of FILE. A value with an empty `name` stands for all files of a folder
-/// that is unreadable or has a misspelt name. The delegate for this value fails.
+/// that is unreadable or has a misspelt name. Its delegate fails every question.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -51,7 +51,8 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems by path. They wait to be reported, because they may disappear once all files are complete.
+  /// Problems, by path, that can disappear once all files are complete. They are reported after the first
+  /// read, and later when the folder has not changed for a second.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
@@ -88,7 +89,7 @@ extension DelegateFolderContents {
         var problem = "\(shown(path)) is ignored: \(error.message)"
         if let meant = ActionNames.question(meantBy: text), DelegateFile.pattern(meant) != nil {
           let names = kind == nil ? [] : contents.names(in: path, watch: watch)
-          // The folder may have files that this process cannot see. They could veto, too.
+          // If this process cannot read the folder, the folder may still have files that would veto.
           if kind == nil || contents.unseen.last == path
             || names.contains(where: { !DelegateFile.isIgnored($0) })
           {

@@ -67,8 +67,8 @@ actor DelegateFolder {
   private let losses = Mutex<[Loss]>([])
   private var retry: Task<Void, Never>?
   private var retryPause = DelegateFolder.retryPauseMin
-  /// The paths of detached files. Their detachment was reported, so this type does not report, too, that such
-  /// a file is no longer executable.
+  /// The paths of detached files. This type has reported that such a file was detached, so it need not also
+  /// report that the file is not executable.
   private var detached: Set<[UInt8]> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
   private let (looks, wanted) = AsyncStream<Look>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -236,14 +236,14 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // Another watch reports the creation of a missing folder. An unreadable folder stays unwatched.
+      // The parent's watch reports the creation of a missing folder. An unreadable folder stays unwatched.
       return nil
     }
   }
 
   // MARK: Vetoing for refused files
 
-  /// - Parameter veto: the hold for the file over this connection; nil without one.
+  /// - Parameter veto: the file's hold from an earlier refusal over this connection; nil if there is none.
   private func refuse(
     _ file: DelegateFile, _ error: TribuneError, over connection: Connection, veto: Tribune.Hold? = nil
   ) async -> (report: String, veto: Tribune.Hold?) {
@@ -366,8 +366,8 @@ actor DelegateFolder {
         wrong.append(refused.report)
       }
     }
-    // Retired delegates whose files came back are revived last, all without an `await` in between.
-    // Otherwise, one of them could approve an open question before the others can veto.
+    // Retired delegates whose files came back are revived last, all without an `await` in between. Otherwise,
+    // one of them could approve a question while the others still abstain from it.
     for file in coming {
       guard let member = members[file], member.delegate.isRetired else { continue }
       member.delegate.revive()
@@ -408,8 +408,8 @@ actor DelegateFolder {
   }
 
   /// Gives all files new places, because two neighbours leave no free value for a file between them. This
-  /// needs a new connection: the bus refuses a second delegate of one connection that differs only in its
-  /// order. The old delegates stay until the new ones are attached, so every question finds a delegate.
+  /// needs a new connection: one connection cannot attach two delegates that differ only in their order. The
+  /// old delegates stay until the new ones are attached, so every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]

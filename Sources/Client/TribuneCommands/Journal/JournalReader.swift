@@ -65,7 +65,7 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Restricts the entries. Over all calls, an entry must have one of the given values of each given field.
+  /// Restricts the entries. For each field of the calls so far, an entry must have one of the given values.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))

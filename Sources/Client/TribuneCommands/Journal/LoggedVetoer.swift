@@ -15,7 +15,7 @@ enum LoggedVetoer: Hashable, Sendable {
 
   /// - Parameters:
   ///   - outcome: an element of TRIBUNE_OUTCOMES=. It does not show whether a failure counts as a veto.
-  ///   - vetoers: all values of TRIBUNE_VETOED_BY=. They include failures that count as vetoes.
+  ///   - vetoers: all values of TRIBUNE_VETOED_BY=. They include delegates whose failures count as vetoes.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
     let who = [text("label"), text("process")].first { !$0.isEmpty }

@@ -31,7 +31,8 @@ final class LineBatch: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    // This write is outside the lock, because an interruption must not wait for the output's reader.
+    // This write is outside the lock: if it blocks, the call of `write` after an interruption must not wait
+    // for the lock.
     if !bytes.isEmpty { try context.write(bytes: bytes) }
   }
 }

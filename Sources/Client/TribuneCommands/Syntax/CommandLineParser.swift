@@ -65,7 +65,7 @@ struct CommandLineParser {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes the verb's command. If the verb takes none, the remaining words are operands, even `-x`.
+  /// Takes the verb's command. If the verb takes no command, the remaining words are operands, even `-x`.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -127,7 +127,8 @@ struct CommandLineParser {
     }
   }
 
-  /// Refuses a value that looks like an option. Otherwise, `--override --dry-run` would be no dry run.
+  /// Refuses a value that looks like an option. Otherwise, `--override --dry-run` would override with the
+  /// reason "--dry-run".
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -182,7 +183,7 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the command. Refuses one that begins with a dash, because it is an option in the wrong place.
+  /// Takes the command. Refuses a command that begins with a dash: it is an option in the wrong place.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count

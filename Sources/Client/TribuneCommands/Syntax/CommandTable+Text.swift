@@ -4,8 +4,8 @@
 //
 // The text of a verb has its operands, summary, examples, paragraphs and options. Lines that begin with four
 // spaces are examples, and are kept as they are. Paragraphs may be wrapped anywhere. Two spaces end an
-// option's argument. In an argument, capitals stand for any value, and SPAN for a time span. `a|b` is one of
-// these words, and `a,b` a list of them. `Option` has the ranges of numbers.
+// option's argument. In an argument, capitals stand for any value, and SPAN for a time span. `a|b` stands for
+// one of the words a and b, and `a,b` for a list of such words. `Option` has the ranges of numbers.
 
 extension CommandTable {
   static let text = """

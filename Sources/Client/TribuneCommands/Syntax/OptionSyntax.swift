@@ -55,7 +55,7 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// A time span, as in systemd.time(7).
   case span
-  /// A span, or the word `infinity` or `forever`. The parser stores both words as a flag.
+  /// A span, or the word `infinity` or `forever`. The parser stores either word as a flag.
   case spanOrInfinity
   /// A span that can be omitted. If it is given, it follows `=`.
   case optionalSpan

@@ -59,7 +59,7 @@ struct TopModel: Sendable {
       earlier = last
       rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
-      // After a change of the view, the sample follows too soon for meaningful rates.
+      // After a change of the view, this sample follows the previous one too soon for meaningful rates.
       earlier = nil
     }
     self.sample = sample

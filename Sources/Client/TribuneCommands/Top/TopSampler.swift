@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// Takes samples of a bus. Connects again after the library has given up a lost bus.
+/// Takes samples of a bus. Connects again after the library has given up looking for a lost bus.
 actor TopSampler {
   enum Failure: Error, Equatable, Sendable {
     case busIsGone

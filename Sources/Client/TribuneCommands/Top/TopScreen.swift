@@ -5,7 +5,7 @@ import TribuneSystem
 /// The terminal, while ncurses draws on it. ncurses has global state, so only one screen may exist at a time,
 /// and only one task may use it.
 @safe struct TopScreen: ~Copyable {
-  /// How long ncurses waits for the rest of a key's sequence after an ESC. Then it reports ESC as a key.
+  /// How long ncurses waits after an ESC for the rest of a key's sequence, before it reports ESC as a key.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary

@@ -14,7 +14,7 @@ actor TopSession {
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// The longest wait for the terminal at the end, because a stopped terminal takes no output.
+  /// How long this process waits for the terminal when the session ends. A stopped terminal takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -35,7 +35,8 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
-    // From now on, the signals go to this task. Otherwise, the watch would raise them for ncurses' handlers.
+    // From now on, the watch delivers the signals to `signals`. Until now, it has raised them instead, and
+    // would raise them for ncurses' handlers.
     let signals = context.signals.signals
     let interruption = Task {
       for await signal in signals {

@@ -18,7 +18,8 @@ struct WaitForest {
     awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
   }
 
-  /// One tree for each query whose asker no query waits for, and one for the first query of each cycle.
+  /// One tree for each query whose asker no query waits for. Queries outside these trees begin further trees:
+  /// the first query of each cycle, and queries beyond `depthMax`.
   var groups: [TopGroup] {
     var shown: Set<Int> = []
     var groups: [TopGroup] = []
@@ -50,7 +51,8 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // A connection's answer to its own query need not depend on the connection's other queries.
+      // If the asker's connection also has this delegate, the asker's other queries are not shown below it:
+      // the answer need not depend on them.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

@@ -46,7 +46,7 @@ struct AskCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {
-      // Once the bus was reachable, a delegate might have vetoed. So --if-unreachable does not apply here.
+      // A delegate may have vetoed before the bus was lost, so --if-unreachable does not apply here.
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
   }
@@ -137,7 +137,7 @@ struct Query: Sendable {
       }
       return verdict
     }
-    // After a hold has ended, tribune-logind may not have removed the hold's masks yet.
+    // After an override or the end of a hold, tribune-logind may not have lifted its lock and masks yet.
     if override != nil || !isFirst, verdict.isAllowed, !isDryRun, object.isEmpty {
       await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
     }

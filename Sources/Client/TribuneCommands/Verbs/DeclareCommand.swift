@@ -49,7 +49,7 @@ struct DeclareCommand: Command {
     return ExitStatus.success
   }
 
-  /// Adds the file's name, which the bus does not know, to the line and column of each error.
+  /// Puts the file's name, which the bus does not know, before the line and column of each error.
   private func refusal(_ error: TribuneError) -> CommandError {
     guard let file, error.code == .invalidProtocol || error.code == .conflict,
       error.message.first?.isNumber == true

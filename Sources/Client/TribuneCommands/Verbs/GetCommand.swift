@@ -78,8 +78,8 @@ struct GetCommand: Command {
 }
 
 extension RetainedInfo {
-  /// True if the entry has the notification's name, object, poster and length. A later notification with all
-  /// of these in common is mistaken for this one.
+  /// True if the entry has the notification's name, object, poster and length. If the entry is of a later
+  /// notification that has the same four values, the result is true, too.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count

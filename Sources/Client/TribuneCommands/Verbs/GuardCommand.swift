@@ -187,7 +187,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // When the task has ended, *will* is either posted before all later posts, or will never be posted.
+      // When `posting` has ended, *will* is either posted before all later posts, or will never be posted.
       posting.cancel()
       _ = await posting.value
       return

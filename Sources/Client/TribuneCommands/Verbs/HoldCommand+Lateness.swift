@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Handles actions that had begun before the holds, and that the holds could not veto for this reason.
+/// Handles actions that began before the holds were taken, so that the holds could not veto them.
 extension HoldCommand {
   private enum Wait: Sendable {
     case settled, lost, expired, overdue, interrupted
@@ -96,7 +96,7 @@ extension HoldCommand {
     return ended ?? .interrupted
   }
 
-  /// Without a command, reports the actions under way, and later their end. Returns at once.
+  /// For a hold without a command: reports the actions under way, and later their end. Returns at once.
   func reportLateness(of held: Held, in context: Context) {
     guard held.isLate else { return }
     Task {

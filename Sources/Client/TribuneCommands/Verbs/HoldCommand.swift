@@ -180,7 +180,7 @@ struct HoldCommand: Command {
     let initial = taken
     let keeping = Task { () async -> End in await keep(initial, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
-    // Earlier messages must precede those that the command writes on standard error.
+    // This process's messages must come before those that the command writes on standard error.
     context.terminal.flush()
     let socket = inherited
     let termination = await router.run(
@@ -192,7 +192,8 @@ struct HoldCommand: Command {
   }
 
   /// A text about the time that the holds still last. After a wait for a bus, `start` gives other clients 5 s
-  /// to return if there is a command. The holds are already in force then, so the 5 s count in that time.
+  /// to return if there is a command. The holds are already in force in these 5 s, so the text gives the time
+  /// that is left.
   private func term(_ standing: HoldStanding) -> String {
     guard let span, let left = standing.left else { return "" }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
@@ -324,7 +325,8 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Keeps the holds until expiry or cancellation. If `isReliedOn`, takes lost holds again.
+  /// Keeps the holds until expiry or cancellation. After their loss, takes them again if `isReliedOn`, else
+  /// returns.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// The reason of the holds. Each line of the source changes the reason.
+/// The reason of the holds. If there is a source (--why-from), each of its lines becomes the new reason.
 final class HoldReason: Sendable {
   enum Source: Sendable {
     case standardInput

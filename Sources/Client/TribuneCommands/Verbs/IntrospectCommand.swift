@@ -28,7 +28,8 @@ struct IntrospectCommand: Command {
   }
 
   /// The protocol of an object, or `subject` itself if it names a protocol. The bus does not list objects
-  /// that only match a configured pattern. Their protocol is the most derived one that declares a message.
+  /// that only match a configured pattern. For such an object, returns the most derived protocol that
+  /// declares one of `members`.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {

@@ -82,8 +82,8 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Stops waiting, which withdraws the request. If tribune-nats has just taken the lease, but not
-  /// replied, it releases the lease. If the reply has already arrived, this function releases the lease.
+  /// Stops waiting, which withdraws the request. If tribune-nats has taken the lease but not yet replied,
+  /// tribune-nats releases the lease. If the reply has already arrived, this function releases the lease.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -131,8 +131,8 @@ struct LeaseCommand: Command {
         switch reply {
         case .released: return
         case .absent:
-          // In a retry, this is no error: an earlier attempt may have released the lease, and its reply was
-          // lost.
+          // In a retry, this is no error: an earlier attempt may have released the lease, although its reply
+          // was lost.
           if isFirst { context.terminal.report("\(lease) was taken from this host meanwhile") }
           return
         default: throw .failure("\(lease) was not released")

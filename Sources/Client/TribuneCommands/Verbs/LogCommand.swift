@@ -132,7 +132,7 @@ struct LogCommand: Command {
     }
   }
 
-  /// Suggests units for --by. These are all units that have vetoed, at any time and under any name.
+  /// Suggests units for --by: at most `namedUnitsMax` that have vetoed, at any time and under any name.
   private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
     let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
     guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }

@@ -89,8 +89,8 @@ struct PostedLines: Sendable {
   }
 
   /// True if the command waits for the bus to confirm this post even if it is not the batch's last post. The
-  /// bus may refuse it, and still accept the last one: users have quotas of retained data and of files, and
-  /// an object can have a protocol.
+  /// bus can refuse this post, and still accept the last one: users have quotas of retained data and of
+  /// files, and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }

@@ -65,7 +65,7 @@ struct QueryCommand: Command {
 extension QueryReply {
   /// Lines that name the delegates without a value; empty if no value is missing.
   ///
-  /// - Parameter collects: true if the caller wants every value. With a value, abstentions are not listed.
+  /// - Parameter collects: true if the caller wants every value. If there is a value, omits abstentions.
   func lack(of subject: String, collects: Bool) -> [String] {
     let head: String
     var silent = outcomes

@@ -26,7 +26,8 @@ final class Departures: Sendable {
     }
   }
 
-  /// Notes a verdict. If the verdict allows the action, vetoers that are not among its outcomes have left.
+  /// Notes a verdict. If it allows the action, a known vetoer without an outcome counts as having left when
+  /// the question was asked.
   ///
   /// - Parameter start: when the question was asked.
   func take(_ verdict: Verdict, askedAt start: Instant, at now: Instant) {

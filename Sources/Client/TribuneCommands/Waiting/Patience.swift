@@ -12,7 +12,7 @@ struct Patience: Sendable {
   let pause: Duration
   /// The shortest pause. Without it, a question that itself causes a change would be asked in a busy loop.
   let pauseMin: Duration
-  /// How long after `end` this process still awaits the first verdict, and replies that precede it.
+  /// How long after `end` this process still awaits the first verdict, and replies to requests before it.
   let grace: Duration
   static let pauseDefault = Duration.seconds(30)
   let departures: Departures
@@ -51,7 +51,7 @@ struct Patience: Sendable {
   ///   - changes: signals changes that may end vetoes, also while `ask` runs.
   ///   - ask: asks once. `isFirst` is true before the first verdict. Returns nil while the bus is gone.
   ///     `changes` then signals the bus's return. Must throw after the end of `changes`.
-  ///   - show: called with each veto.
+  ///   - show: called with each verdict that is a veto.
   /// - Returns: the last verdict.
   func verdict(
     _ changes: ChangeSignal,

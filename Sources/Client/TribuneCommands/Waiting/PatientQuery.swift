@@ -68,8 +68,8 @@ struct PatientQuery: Sendable {
         await presence.waitUntilSettled()
         var query = query
         // Until the first verdict, a question's deadline is at most the whole span, even if a part of it has
-        // passed. With only the rest, required delegates could time out, and would fail. If no verdict has
-        // come by the end of the time plus `Patience.grace`, `ask` throws.
+        // passed. With only the rest, required delegates could time out, which would veto the action. If no
+        // verdict has come by the end of the time plus `Patience.grace`, `ask` throws.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }

@@ -32,8 +32,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* Stores a value after all earlier accesses and before all later ones. Only the compiler could reorder them: a process
- * that is killed has made its stores in program order. */
+/* Stores a value after all accesses that precede the call, and before all that follow it. It suffices to
+ * restrain the compiler: after a kill, the memory has the process's stores in program order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Socket options that older kernel headers lack. This file has only these, because code under _GNU_SOURCE includes it.
+ * Socket options that older kernel headers lack. They have a file of their own for code under _GNU_SOURCE:
+ * the declarations in the other files would conflict with that code's headers.
  */
 #pragma once
 

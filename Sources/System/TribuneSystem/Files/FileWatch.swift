@@ -18,7 +18,7 @@ package struct FileWatch: ~Copyable {
     _ = try retrying { unsafe inotify_add_watch(number, path, interest) }
   }
 
-  /// Discards the changes. It must be called when the descriptor is readable.
+  /// Discards the changes. Must be called when the descriptor is readable.
   package func takeChanges() {
     var bytes = [UInt8](repeating: 0, count: 4096)
     // Unread events would keep the descriptor readable. Their contents do not matter.

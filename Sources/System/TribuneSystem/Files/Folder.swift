@@ -61,7 +61,7 @@ package enum Folder {
     }
   }
 
-  /// True if the path does not exist. It is false if the path cannot be examined.
+  /// True if the path does not exist. False also if the path cannot be examined.
   package static func lacks(_ path: [UInt8]) -> Bool {
     var status = stat()
     return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
@@ -136,7 +136,7 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that may read
+  /// Runs `body` with the folder's lock. Other daemons hold the lock briefly, but any process that can read
   /// the folder could hold it for ever. If the lock is not free within `limit`, `body` runs without it.
   package static func withLock<Result>(
     _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result

@@ -26,7 +26,7 @@ package import TribuneWire
     append(range, of: buffer, with: range.lowerBound == 0 ? buffer.attachment : nil)
   }
 
-  /// Appends a slice. `file` goes with its first byte, so only the first slice of a send can have a file.
+  /// Appends a slice. A send's first byte carries the descriptor, so only the first slice can have a file.
   package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
     if let file {

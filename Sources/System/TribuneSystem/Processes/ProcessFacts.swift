@@ -63,7 +63,8 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return [] }
-    // Splits bytes: a user can choose names below a unit, and a combining character would hide the slash.
+    // Splits bytes, not characters: a user can choose names of control groups, and a combining character
+    // would hide the slash before it.
     let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     // systemd adds the prefix _ to a name that the kernel reserves.
     return parts.filter { !$0.hasSuffix(".slice") }.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }

@@ -17,7 +17,7 @@ package struct Interrupter: ~Copyable {
     precondition(result == 0, "SIGURG has a handler")
   }()
 
-  /// The timer that sends SIGURG. It is nil if the kernel has refused one.
+  /// The timer that sends SIGURG. It is nil if the kernel has refused a timer.
   private let timer: timer_t?
 
   package init() {

@@ -12,7 +12,8 @@ package enum Poll {
     package let isWoken: Bool
   }
 
-  /// Waits for the socket, or for a signal of `wakeup`. Rounds `timeout` up to a millisecond.
+  /// Waits until the socket is ready, `wakeup` is signalled, or the time is over. Rounds `timeout` up to a
+  /// millisecond.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {

@@ -61,7 +61,7 @@ package enum Thread {
     }
   }
 
-  /// Runs blocking work on a new thread. If the system refuses a new thread, the work blocks a shared one.
+  /// Runs blocking work on a new thread. If the system refuses one, the work blocks a thread of Swift's pool.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {
