@@ -361,6 +361,18 @@ struct RoomTests {
     try bus.pass(poster)
   }
 
+  @Test(
+    "has the poster of a notification that waits introduced apart, because its slot can be reused meanwhile")
+  func waitingPoster() throws {
+    try observe(limit: 1)
+    try bus.session(of: observer).output.wantPosters()
+    try post(1...1)
+    #expect(try observer.frames(of: .poster, PosterFacts.self).map(\.slot) != [PosterFacts.waitingSlot])
+    try post(2...3)
+    try grant(10)
+    #expect(try observer.frames(of: .poster, PosterFacts.self).map(\.slot) == [PosterFacts.waitingSlot])
+  }
+
   @Test("is sent its snapshot before later notifications, although it monitors what introduces the poster")
   func monitor() throws {
     try bus.session(of: observer).output.wantPosters()

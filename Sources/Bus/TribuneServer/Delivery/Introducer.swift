@@ -27,7 +27,7 @@ final class Introducer {
   @inline(__always)
   func introduce(_ poster: Session, to receiver: Receiver, before count: Int) -> Bool {
     guard let observer = sessions.output(at: receiver.slot), observer.value.wantsPosters else { return true }
-    if !receiver.isDelegate, !observer.value.backlog.isEmpty {
+    if !receiver.isDelegate, observer.value.room < count {
       return tell(receiver.slot, of: poster.id, poster.peer, before: count, false)
     }
     guard !observer.value.knownPosters.contains(poster.slot) else { return true }
@@ -45,7 +45,7 @@ final class Introducer {
     guard let observer = sessions.output(at: slot), observer.value.wantsPosters, id != .bus else {
       return true
     }
-    if !overtakesBacklog, !observer.value.backlog.isEmpty {
+    if !overtakesBacklog, observer.value.room < count {
       return tell(slot, of: id, peer(), before: count, wereBuffered)
     }
     if let poster = sessions[id] {

@@ -228,6 +228,7 @@ final class Sender {
       output.backlog.changeLast { queue in
         queue.append(slice, isNotification: false, copyingInto: queuePool)
       }
+      output.updateRoom()
     }
   }
 
