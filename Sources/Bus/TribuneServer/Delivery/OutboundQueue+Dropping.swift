@@ -126,6 +126,11 @@ nonisolated extension OutboundQueue {
 
   mutating func appendLost(_ count: UInt64) {
     lostCount += count
+    appendReport(of: count)
+  }
+
+  /// Appends a report of losses that this queue, or the backlog, has already counted.
+  mutating func appendReport(of count: UInt64) {
     unsentNotificationCount += count
     closeEntry()
     // Consecutive losses share one `lost` frame.

@@ -55,12 +55,7 @@ nonisolated extension OutboundQueue {
     guard entry.isLost else {
       return append(entry.slice, isNotification: entry.isNotification, count: Int(entry.frameCount))
     }
-    closeEntry()
-    entries.append(entry)
-    lastLost = entries.count - 1
-    unsentCount += entry.slice.count
-    unsentNotificationCount += entry.reportedCount
-    unreportedLostCount += entry.reportedCount
+    appendReport(of: entry.reportedCount)
   }
 }
 
