@@ -15,17 +15,17 @@
 #define WIRE_OBJECT_LENGTH 255u
 /* Bytes of fields in one frame that the bus accepts. */
 #define WIRE_FIELDS_LENGTH 65536u
-/* Groups of one subject: as many as the kernel lets a process have. */
+/* Groups of a subject: its primary one and 65,536 supplementary ones. */
 #define WIRE_GROUPS 65537u
 /* Bytes in a label. */
 #define WIRE_LABEL_LENGTH 255u
-/* Bytes in a reason or a status. The bus cuts longer ones at a character's boundary. */
+/* Bytes in a reason or status. The bus cuts longer ones at a character's boundary. */
 #define WIRE_REASON_LENGTH 4096u
 /* Name patterns in one `attach`. */
 #define WIRE_PATTERNS_PER_DELEGATE 128u
 /* Patterns of the replacement delegate that an `ended` lists. */
 #define WIRE_PATTERNS_OF_REPLACEMENT 16u
-/* Protocols that one `attach` conforms to. */
+/* Protocols in one `attach`. */
 #define WIRE_PROTOCOLS_PER_DELEGATE 32u
 /* Bytes in the name of a protocol. */
 #define WIRE_PROTOCOL_NAME_LENGTH 255u
@@ -33,7 +33,7 @@
 #define WIRE_DEFINITION_LENGTH 65536u
 /* Bytes of payload that every bus accepts, whatever its settings. */
 #define WIRE_PAYLOAD_LENGTH_FLOOR 65536u
-/* Bytes of userInfo from which on it may be sent as a memfd. */
+/* The smallest userInfo that may be sent as a memfd, in bytes. */
 #define WIRE_DESCRIPTOR_PAYLOAD_LENGTH 65536u
 /* The largest payload limit that can be configured, in bytes. */
 #define WIRE_PAYLOAD_LENGTH_CEILING 1073741824u
@@ -48,7 +48,7 @@ enum wire_kind {
   WIRE_KIND_OK = 3,
   /* A notification. */
   WIRE_KIND_POST = 4,
-  /* Notifications were dropped here. */
+  /* The bus has dropped notifications. */
   WIRE_KIND_LOST = 5,
   /* An observation. */
   WIRE_KIND_OBSERVE = 6,
@@ -68,13 +68,13 @@ enum wire_kind {
   WIRE_KIND_VERDICT = 13,
   /* How a query ended. */
   WIRE_KIND_CONCLUDED = 14,
-  /* Takes a registration or query back. */
+  /* Ends a registration, query, awaited post or action. */
   WIRE_KIND_CANCEL = 15,
   /* Asks for a list. */
   WIRE_KIND_LIST = 16,
   /* One item of a list. */
   WIRE_KIND_ENTRY = 17,
-  /* Asks for a copy of all frames. */
+  /* Asks for copies of frames from and to clients. */
   WIRE_KIND_MONITOR = 18,
   /* A frame that passed over the bus. */
   WIRE_KIND_TRAFFIC = 19,
@@ -90,21 +90,21 @@ enum wire_kind {
   WIRE_KIND_RETAINED = 24,
   /* Acknowledges an awaited notification. */
   WIRE_KIND_DONE = 25,
-  /* Who has handled an awaited notification. */
+  /* Which observers have handled an awaited notification. */
   WIRE_KIND_AWAITED = 26,
-  /* Replaces a connection that ended. */
+  /* Replaces a connection that a restart ended. */
   WIRE_KIND_SUCCEED = 27,
   /* Changes the reason of a hold. */
   WIRE_KIND_AMEND = 28,
-  /* The facts about a poster. */
+  /* The identity of a poster. */
   WIRE_KIND_POSTER = 29,
-  /* How many notifications the client takes. */
+  /* How many notifications the client accepts. */
   WIRE_KIND_ROOM = 30,
-  /* How long this connection's posts wait for slow observers. */
+  /* How long this connection's posts may wait for slow observers. */
   WIRE_KIND_PACE = 31,
-  /* An action is under way over this connection. */
+  /* Registers an action that is under way. */
   WIRE_KIND_BEGIN = 32,
-  /* How many actions under way a hold is too late for. */
+  /* How many actions under way began before a hold. */
   WIRE_KIND_LATE = 33,
 };
 
@@ -112,60 +112,60 @@ enum wire_kind {
 enum wire_frame_flags {
   /* The sender wants an `ok` when the bus has taken the frame. */
   WIRE_FRAME_FLAGS_ACKNOWLEDGE = 1,
-  /* The frame's userInfo is in a descriptor that comes with it; the payload is empty. */
+  /* userInfo is in a descriptor sent with the frame; the payload is empty. */
   WIRE_FRAME_FLAGS_DESCRIPTOR = 2,
   /* A receiver that does not know the frame's kind must close the connection. */
   WIRE_FRAME_FLAGS_CRITICAL = 128,
 };
 
-/* Why a frame or a connection is refused. */
+/* Why the bus refuses a frame or closes a connection. */
 enum wire_error_code {
   /* the first bytes are not a Tribune hello */
   WIRE_ERROR_CODE_BAD_MAGIC = 1,
   WIRE_ERROR_CODE_UNSUPPORTED_VERSION = 2,
   /* fields or payload over a limit */
   WIRE_ERROR_CODE_FRAME_TOO_LONG = 3,
-  /* lengths that do not fit each other; fields that end inside one */
+  /* the frame's lengths contradict each other, or its fields end too early */
   WIRE_ERROR_CODE_MALFORMED_FRAME = 4,
-  /* an unknown kind, marked critical */
+  /* an unknown kind with the flag *critical* */
   WIRE_ERROR_CODE_UNKNOWN_CRITICAL_KIND = 5,
   WIRE_ERROR_CODE_HELLO_TIMEOUT = 6,
   WIRE_ERROR_CODE_FRAME_TIMEOUT = 7,
-  /* descriptors without a frame */
+  /* descriptors that no frame can use, or too many */
   WIRE_ERROR_CODE_UNEXPECTED_DESCRIPTORS = 8,
   /* unread frames that cannot be dropped exceed the hard limit */
   WIRE_ERROR_CODE_TOO_SLOW = 9,
-  /* as many connections as the setting allows */
+  /* the user's share of connections is used up */
   WIRE_ERROR_CODE_TOO_MANY_CONNECTIONS = 10,
-  /* memory is short; partial frames take too much memory or too many descriptors; or too many refused
-     descriptors of this user close slowly */
+  /* memory is short; incomplete frames take too much memory or too many descriptors; or too many refused
+     descriptors of the user are still open */
   WIRE_ERROR_CODE_OUT_OF_MEMORY = 11,
-  /* the bus ends */
+  /* the bus is stopping */
   WIRE_ERROR_CODE_SHUTTING_DOWN = 12,
   WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
-  /* the bus was restarted (see *Restart*) */
+  /* the connection did not survive a restart */
   WIRE_ERROR_CODE_RESTARTED = 14,
-  /* bytes behind the last frame, as a `hold` or `begin` can be */
+  /* bytes after a `hold` or `begin` with *isLast* */
   WIRE_ERROR_CODE_AFTER_LAST = 15,
   /* an unknown kind, or one that only the bus sends */
   WIRE_ERROR_CODE_UNKNOWN_KIND = 64,
   WIRE_ERROR_CODE_INVALID_NAME = 65,
   WIRE_ERROR_CODE_INVALID_PATTERN = 66,
   WIRE_ERROR_CODE_INVALID_OBJECT = 67,
-  /* a number that its field does not have, or over a limit */
+  /* a value that is not allowed, or over a limit */
   WIRE_ERROR_CODE_INVALID_VALUE = 68,
-  /* a name of the bus */
+  /* the name begins with `tribune.` */
   WIRE_ERROR_CODE_RESERVED_NAME = 69,
   WIRE_ERROR_CODE_DUPLICATE_SERIAL = 70,
-  /* no such registration, query, awaited post, predecessor or list */
+  /* no such connection, registration, query, action, awaited post or list */
   WIRE_ERROR_CODE_NOT_FOUND = 71,
   /* the query does not wait for this answer or `defer`, or the post for this `done` */
   WIRE_ERROR_CODE_NOT_ASKED = 72,
-  /* over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart */
+  /* over a limit, or the bus's log has no room for the frame */
   WIRE_ERROR_CODE_LIMIT_EXCEEDED = 73,
-  /* a query or wait was cancelled, or a list by a restart */
+  /* the client cancelled the query or awaited post, or a restart interrupted the list */
   WIRE_ERROR_CODE_CANCELLED = 74,
-  /* nested in a query of the same name and object, or in too many */
+  /* the query is nested in one of the same name and object, or too deeply */
   WIRE_ERROR_CODE_RECURSION = 75,
   /* the policy does not allow it ([ACCESS.md](ACCESS.md)) */
   WIRE_ERROR_CODE_NOT_PERMITTED = 76,
@@ -178,7 +178,7 @@ enum wire_error_code {
   WIRE_ERROR_CODE_UNKNOWN_NAME = 80,
   /* userInfo does not fit the method; the message names the field */
   WIRE_ERROR_CODE_INVALID_PARAMETER = 81,
-  /* another definition, declaration or equal delegate exists */
+  /* a different definition or declaration exists, or an equal delegate */
   WIRE_ERROR_CODE_CONFLICT = 82,
   /* not a sealed memfd of the stated length */
   WIRE_ERROR_CODE_INVALID_DESCRIPTOR = 83,
@@ -186,14 +186,14 @@ enum wire_error_code {
 
 /* The process at the other end of a connection, as the kernel and systemd know it. */
 struct wire_peer_identity {
-  /* as the kernel noted them on connection */
+  /* as the kernel recorded them on connecting */
   uint32_t pid;
   uint32_t uid;
   uint32_t gid;
-  /* its name (comm, 15 bytes at most); empty if it ended too soon */
+  /* the process's name (comm, at most 15 bytes); empty if it ended too soon */
   struct wire_text process;
-  /* `SYSTEM`, its unit of the system's service manager, or `SYSTEM/USER` with that of a user's; SYSTEM can
-     be empty. The names have no slash */
+  /* `SYSTEM` or `SYSTEM/USER`: its units in the system's and the user's service manager. SYSTEM can be
+     empty. Unit names have no slash */
   struct wire_text units;
 };
 void wire_read_peer_identity(struct wire_reader *reader, struct wire_peer_identity *value);
@@ -222,12 +222,12 @@ struct wire_welcome {
   uint32_t delegates_max;
   /* queries and awaited posts under way */
   uint32_t queries_max;
-  /* milliseconds for a query or an awaited post: at most; if the frame gives none */
+  /* milliseconds for a query or awaited post: the maximum; the default */
   uint32_t deadline_max;
   uint32_t deadline_default;
-  /* the daemon's process */
+  /* the daemon's process id */
   uint32_t bus_pid;
-  /* its version, for people */
+  /* the daemon's version, for people */
   struct wire_text software;
 };
 void wire_read_welcome(struct wire_reader *reader, struct wire_welcome *value);
@@ -242,18 +242,18 @@ void wire_write_refusal(struct wire_writer *writer, const struct wire_refusal *v
 
 /* The bus has carried out a frame. */
 struct wire_okay {
-  /* serial of the registration that the frame made; id of its delegate or hold; 0 without one */
+  /* serial of the registration; id of the delegate or hold; else 0 */
   uint64_t registration;
   uint64_t delegate;
   /* of an `observe`: how many retained notifications follow */
   uint32_t retained;
-  /* of a `hold` or `attach`: how many actions are under way that it could have vetoed */
+  /* of a `hold` or `attach`: number of actions under way that it could have vetoed */
   uint32_t late;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);
 
-/* Takes a registration or query back. */
+/* Ends a registration, query, awaited post or action. */
 struct wire_cancel {
   /* serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask`, `begin` or awaited `post` of
      this connection */
@@ -262,12 +262,12 @@ struct wire_cancel {
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value);
 void wire_write_cancel(struct wire_writer *writer, const struct wire_cancel *value);
 
-/* Replaces a connection that ended. */
+/* Replaces a connection that a restart ended. */
 struct wire_succeed {
-  /* id of that connection */
+  /* id of the ended connection */
   uint64_t predecessor;
-  /* the notifications that it had received: each `post`, `retained` and `traffic`, and the count of each
-     `lost` */
+  /* notifications that the predecessor received: each `post`, `retained` and `traffic`, and the `count` of
+     each `lost` */
   uint64_t received;
 };
 void wire_read_succeed(struct wire_reader *reader, struct wire_succeed *value);
@@ -275,9 +275,9 @@ void wire_write_succeed(struct wire_writer *writer, const struct wire_succeed *v
 
 /* Options of a post beyond plain delivery. */
 enum wire_post_options {
-  /* Delivered to suspended connections too, after what is buffered for them. */
+  /* Suspended connections also receive it, after their buffered notifications. */
   WIRE_POST_OPTIONS_IMMEDIATELY = 1,
-  /* Kept as the last of its name and object. Without userInfo, the kept one is removed. */
+  /* Kept as the last of its name and object. Without userInfo, it removes the kept one. */
   WIRE_POST_OPTIONS_RETAIN = 2,
   /* Replaces waiting notifications of the same name. */
   WIRE_POST_OPTIONS_COALESCE_BY_NAME = 4,
@@ -286,16 +286,16 @@ enum wire_post_options {
   WIRE_POST_OPTIONS_COALESCE_BY_OBJECT = 8,
   /* The poster waits until the awaited observers have acknowledged. */
   WIRE_POST_OPTIONS_AWAITED = 16,
-  /* With `retain` and the style now: removed when the poster's connection has ended for good. */
+  /* With *retain* and the style *now*: removed when the poster's connection has ended for good. */
   WIRE_POST_OPTIONS_BOUND = 32,
 };
 
-/* When a notification is delivered; the styles of Cocoa's NSNotificationQueue. */
+/* When the bus delivers a notification, as in Cocoa's NSNotificationQueue. */
 enum wire_posting_style {
   WIRE_POSTING_STYLE_NOW = 0,
   /* At the end of the bus's loop iteration in which it arrived. */
   WIRE_POSTING_STYLE_AS_SOON_AS_POSSIBLE = 1,
-  /* When the bus has nothing else to do. */
+  /* When the bus has read all input, or after one second. */
   WIRE_POSTING_STYLE_WHEN_IDLE = 2,
 };
 
@@ -303,15 +303,15 @@ enum wire_posting_style {
 struct wire_post {
   uint8_t options;
   enum wire_posting_style style;
-  /* awaited: milliseconds until the answer; 0 for the bus's setting for queries */
+  /* if *awaited*: milliseconds until the answer; 0 for `deadlineDefault` */
   uint32_t deadline;
-  /* bytes of userInfo in the descriptor; 0 without (`invalidValue`) */
+  /* bytes of userInfo in the descriptor; must be 0 without one (`invalidValue`) */
   uint32_t length;
 };
 void wire_read_post(struct wire_reader *reader, struct wire_post *value);
 void wire_write_post(struct wire_writer *writer, const struct wire_post *value);
 
-/* Notifications were dropped here. */
+/* The bus has dropped notifications. */
 struct wire_lost {
   /* notifications dropped at this place in the stream */
   uint64_t count;
@@ -327,39 +327,39 @@ enum wire_observe_options {
   WIRE_OBSERVE_OPTIONS_AWAITED = 2,
 };
 
-/* How notifications are handled while a connection is suspended; the behaviours of Cocoa's
+/* How notifications are handled while a connection is suspended, as in Cocoa's
    NSDistributedNotificationCenter. */
 enum wire_suspension_behavior {
   /* The last of each name and object is delivered on resumption. */
   WIRE_SUSPENSION_BEHAVIOR_COALESCE = 0,
   /* They are dropped. */
   WIRE_SUSPENSION_BEHAVIOR_DROP = 1,
-  /* All are delivered on resumption, as far as the buffer holds them. */
+  /* All that fit in the buffer are delivered on resumption. */
   WIRE_SUSPENSION_BEHAVIOR_HOLD = 2,
-  /* They are delivered at once, after what is buffered. */
+  /* They are delivered at once, after the buffered ones. */
   WIRE_SUSPENSION_BEHAVIOR_DELIVER_IMMEDIATELY = 3,
 };
 
 /* An observation. */
 struct wire_observe {
   uint8_t options;
-  /* while the connection is suspended */
+  /* applies while the connection is suspended */
   enum wire_suspension_behavior suspension;
 };
 void wire_read_observe(struct wire_reader *reader, struct wire_observe *value);
 void wire_write_observe(struct wire_writer *writer, const struct wire_observe *value);
 
-/* How many notifications the client takes. */
+/* How many notifications the client accepts. */
 struct wire_room {
-  /* the bus sends notifications until it has sent this many, counted as in `succeed`; from the bus: 0 */
+  /* the total of notifications that the bus may send, counted as in `succeed`; in the bus's frame: 0 */
   uint64_t limit;
 };
 void wire_read_room(struct wire_reader *reader, struct wire_room *value);
 void wire_write_room(struct wire_writer *writer, const struct wire_room *value);
 
-/* How long this connection's posts wait for slow observers. */
+/* How long this connection's posts may wait for slow observers. */
 struct wire_pace {
-  /* 0 for the bus's setting, 65,535 for as long as it takes */
+  /* milliseconds; 0 for the bus's setting, 65,535 for no limit */
   uint16_t limit;
 };
 void wire_read_pace(struct wire_reader *reader, struct wire_pace *value);
@@ -376,7 +376,7 @@ void wire_write_suspend(struct wire_writer *writer, const struct wire_suspend *v
 struct wire_retained {
   /* microseconds since it was posted */
   uint64_t age;
-  /* bytes of userInfo in the descriptor; 0 without */
+  /* bytes of userInfo in the descriptor; 0 without one */
   uint32_t length;
 };
 void wire_read_retained(struct wire_reader *reader, struct wire_retained *value);
@@ -386,7 +386,7 @@ void wire_write_retained(struct wire_writer *writer, const struct wire_retained 
 struct wire_done {
   /* the sender of the notification */
   uint64_t poster;
-  /* its serial */
+  /* the notification's serial */
   uint64_t post;
   bool has_failed;
 };
@@ -397,7 +397,7 @@ void wire_write_done(struct wire_writer *writer, const struct wire_done *value);
 enum wire_observer_failure {
   /* It had not acknowledged at the deadline. */
   WIRE_OBSERVER_FAILURE_TIMED_OUT = 0,
-  /* Its connection or observation ended before it acknowledged. */
+  /* It disconnected, or stopped observing before it got the notification. */
   WIRE_OBSERVER_FAILURE_GONE = 1,
   /* It reported a failure. */
   WIRE_OBSERVER_FAILURE_FAILED = 2,
@@ -407,9 +407,9 @@ enum wire_observer_failure {
 struct wire_missing_observer {
   uint64_t connection;
   struct wire_peer_identity peer;
-  /* gone if its connection or observation ended first */
+  /* gone: it disconnected, or stopped observing before it got the notification */
   enum wire_observer_failure failure;
-  /* of a failure; else empty */
+  /* of *failed*; else empty */
   struct wire_text reason;
   /* microseconds from the post to this failure */
   uint64_t elapsed;
@@ -420,7 +420,7 @@ void wire_write_missing_observer(struct wire_writer *writer, const struct wire_m
 /* Takes the first off a list that was read. False if there is none. */
 bool wire_next_missing_observer(struct wire_elements *list, struct wire_missing_observer *value);
 
-/* Who has handled an awaited notification. */
+/* Which observers have handled an awaited notification. */
 struct wire_awaited {
   /* number of connections that have sent `done` */
   uint32_t acknowledged;
@@ -430,19 +430,19 @@ struct wire_awaited {
 void wire_read_awaited(struct wire_reader *reader, struct wire_awaited *value);
 void wire_write_awaited(struct wire_writer *writer, const struct wire_awaited *value);
 
-/* The facts about a poster. */
+/* The identity of a poster. */
 struct wire_poster_facts {
   /* the sender */
   uint64_t connection;
-  /* where to remember it, until another sender has the slot */
+  /* where to remember the sender, until another gets the slot */
   uint32_t slot;
-  /* its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown */
+  /* its process; pid 0, uid and gid 4,294,967,295, and empty texts mean unknown */
   struct wire_peer_identity peer;
 };
 void wire_read_poster_facts(struct wire_reader *reader, struct wire_poster_facts *value);
 void wire_write_poster_facts(struct wire_writer *writer, const struct wire_poster_facts *value);
 
-/* Asks for a copy of all frames. */
+/* Asks for copies of frames from and to clients. */
 struct wire_monitor {
   char nothing;
 };
@@ -475,15 +475,15 @@ struct wire_attach {
   int32_t order;
   /* what `timedOut`, `gone` and `failed` count as */
   enum wire_failure_policy failure_policy;
-  /* milliseconds that it may be silent; 0 for the bus's setting (5 s) */
+  /* milliseconds that the delegate may be silent; 0 for the bus's setting (5 s) */
   uint32_t timeout;
   /* for people, in verdicts and lists */
   struct wire_text label;
-  /* of the names that it responds to; none is `invalidPattern` */
+  /* name patterns that the delegate responds to; an empty list is `invalidPattern` */
   struct wire_elements patterns;
-  /* replaces the object's chain */
+  /* replaces the object's other delegates */
   bool is_set;
-  /* that it conforms to */
+  /* protocols that the delegate conforms to */
   struct wire_elements protocols;
 };
 void wire_read_attach(struct wire_reader *reader, struct wire_attach *value);
@@ -493,7 +493,7 @@ void wire_write_attach(struct wire_writer *writer, const struct wire_attach *val
 struct wire_hold {
   /* nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none */
   uint64_t expiry;
-  /* the holder, for verdicts and lists */
+  /* the holder's name, for verdicts and lists */
   struct wire_text label;
   /* this is the connection's last frame; its registrations stay */
   bool is_last;
@@ -514,7 +514,7 @@ void wire_write_amend(struct wire_writer *writer, const struct wire_amend *value
 
 /* Declares an object's protocol; defines protocols. */
 struct wire_declare {
-  /* the protocol's name */
+  /* the object's protocol */
   struct wire_text protocol_name;
 };
 void wire_read_declare(struct wire_reader *reader, struct wire_declare *value);
@@ -548,31 +548,31 @@ enum wire_query_flags {
   WIRE_QUERY_FLAGS_OVERRIDES = 2,
   /* The asker also wants `progress` when a delegate is asked, and when its outcome is known. */
   WIRE_QUERY_FLAGS_WANTS_PROGRESS = 4,
-  /* If the verdict is *allowed*, the action is under way from then on, until the asker cancels the query
-     or its connection ends. */
+  /* If the verdict is *allowed*, the action is then under way until the asker cancels the query or
+     disconnects. */
   WIRE_QUERY_FLAGS_BEGINS = 8,
 };
 
 /* A query. */
 struct wire_ask {
-  /* milliseconds until the verdict; 0 for the bus's setting */
+  /* milliseconds until the verdict; 0 for `deadlineDefault` */
   uint32_t deadline;
   enum wire_query_mode mode;
-  /* the verdict without approvals and vetoes */
+  /* the verdict if no participant approves or vetoes */
   enum wire_verdict_kind fallback;
   /* the query that a delegate of the asker's user is answering; 0 for none */
   uint64_t parent;
   uint8_t flags;
-  /* why vetoes are overridden; ignored without that flag */
+  /* why vetoes are overridden; ignored without the flag *overrides* */
   struct wire_text override_reason;
 };
 void wire_read_ask(struct wire_reader *reader, struct wire_ask *value);
 void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
 
-/* An action is under way over this connection. */
+/* Registers an action that is under way. */
 struct wire_begin {
-  /* an action of the same user that moves here from another connection; 0 for one that has begun without
-     this bus */
+  /* an action of the same user that moves here from another connection; 0 for one that began without this
+     bus */
   uint64_t query;
   /* this is the connection's last frame; the action stays */
   bool is_last;
@@ -580,11 +580,11 @@ struct wire_begin {
 void wire_read_begin(struct wire_reader *reader, struct wire_begin *value);
 void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value);
 
-/* How many actions under way a hold is too late for. */
+/* How many actions under way began before a hold. */
 struct wire_late {
-  /* the hold's */
+  /* the hold's id */
   uint64_t delegate;
-  /* 0: they have ended */
+  /* 0 once all have ended */
   uint32_t actions;
 };
 void wire_read_late(struct wire_reader *reader, struct wire_late *value);
@@ -595,7 +595,7 @@ struct wire_question {
   /* the same for all delegates of the query; never reused */
   uint64_t query;
   uint64_t delegate;
-  /* milliseconds for the delegate */
+  /* milliseconds for the answer */
   uint32_t timeout;
   /* the asking process */
   struct wire_peer_identity asker;
@@ -619,7 +619,7 @@ enum wire_answer_kind {
 
 /* The delegate's answer. */
 struct wire_answer {
-  /* as in the question, like the delegate */
+  /* query and delegate as in the question */
   uint64_t query;
   uint64_t delegate;
   enum wire_answer_kind answer;
@@ -632,16 +632,19 @@ struct wire_defer {
   uint64_t query;
   /* as in the question; 0 for the only delegate of the sender's user that the query waits for */
   uint64_t delegate;
-  /* milliseconds from now */
+  /* new timeout: milliseconds from now */
   uint32_t extension;
 };
 void wire_read_defer(struct wire_reader *reader, struct wire_defer *value);
 void wire_write_defer(struct wire_writer *writer, const struct wire_defer *value);
 
-/* The stage of a query with one delegate. */
+/* How far a query has come with one delegate. */
 enum wire_progress_stage {
+  /* The delegate needs more time. */
   WIRE_PROGRESS_STAGE_DEFERRED = 0,
+  /* The bus has asked the delegate. */
   WIRE_PROGRESS_STAGE_ASKED = 1,
+  /* The delegate has an outcome. */
   WIRE_PROGRESS_STAGE_SETTLED = 2,
 };
 
@@ -661,10 +664,10 @@ enum wire_outcome_kind {
 struct wire_progress {
   uint64_t query;
   struct wire_delegate_identity delegate;
-  /* milliseconds that it now has; 0 once it has settled */
+  /* milliseconds that the delegate now has; 0 once it has settled */
   uint32_t timeout;
   enum wire_progress_stage stage;
-  /* once it has settled, as in `verdict`; else ignored */
+  /* at the stage *settled*, as in `verdict`; else ignored */
   enum wire_outcome_kind outcome;
 };
 void wire_read_progress(struct wire_reader *reader, struct wire_progress *value);
@@ -693,17 +696,17 @@ bool wire_next_outcome(struct wire_elements *list, struct wire_outcome *value);
 struct wire_verdict {
   uint64_t query;
   enum wire_verdict_kind verdict;
-  /* without approvals and vetoes; for a value query, without a value */
+  /* the query got no approval or veto; for a value query, no value */
   bool is_unanswered;
   /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order */
   struct wire_elements outcomes;
   /* vetoes among the outcomes were overridden */
   bool is_overridden;
-  /* as the asker said */
+  /* as in the `ask` */
   bool is_dry_run;
   /* outcomes that are not listed */
   uint32_t omitted_count;
-  /* if only patterns match the name, a similar one that the asker may know */
+  /* a similar name, unless a delegate or hold has exactly this name */
   struct wire_text similar_name;
 };
 void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);
@@ -713,7 +716,7 @@ void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *v
 enum wire_conclusion_kind {
   WIRE_CONCLUSION_KIND_ALLOWED = 0,
   WIRE_CONCLUSION_KIND_VETOED = 1,
-  /* The asker cancelled the query, or is gone. */
+  /* The asker cancelled the query, or disconnected. */
   WIRE_CONCLUSION_KIND_CANCELLED = 2,
 };
 
@@ -731,19 +734,20 @@ void wire_write_concluded(struct wire_writer *writer, const struct wire_conclude
 struct wire_access_subject {
   /* the user */
   uint32_t uid;
-  /* if more than 128: those that the policy named when the connection was made */
+  /* of more than 128, only those that the policy named when the process connected */
   struct wire_elements groups;
-  /* of the system's service manager; empty if the kernel vouches for none */
+  /* its unit in the system's service manager; empty unless the kernel guarantees one */
   struct wire_text unit;
 };
 void wire_read_access_subject(struct wire_reader *reader, struct wire_access_subject *value);
 void wire_write_access_subject(struct wire_writer *writer, const struct wire_access_subject *value);
 
-/* What a `list` of the subject `access` asks: may somebody do something with the frame's name and object? */
+/* What a `list` of the subject *access* asks: may the subject do the action with the frame's name and
+   object? */
 struct wire_access_question {
   /* the name of an action, as in tribune-policy(5) */
   struct wire_text action;
-  /* absent for the list's connection, or for the sender if the list names none */
+  /* if absent, the connection that the `list` names, or else the sender */
   bool has_subject;
   struct wire_access_subject subject;
 };
@@ -752,9 +756,9 @@ void wire_write_access_question(struct wire_writer *writer, const struct wire_ac
 
 /* A line of a policy, and where it is. */
 struct wire_access_line {
-  /* empty without one */
+  /* its path; empty without a file */
   struct wire_text file;
-  /* in the file, from 1; 0 without one */
+  /* from 1; 0 without a file */
   uint32_t number;
   /* without its comment */
   struct wire_text text;
@@ -774,10 +778,9 @@ enum wire_access_decision {
 
 /* How the policy decides, for the subject *access*. */
 struct wire_access_entry {
-  /* notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a
-     policy */
+  /* notAllowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy */
   enum wire_access_decision decision;
-  /* the deciding one, if any */
+  /* the deciding line; empty without one */
   struct wire_access_line line;
   /* whom the decision concerns */
   struct wire_access_subject subject;
@@ -785,10 +788,10 @@ struct wire_access_entry {
 void wire_read_access_entry(struct wire_reader *reader, struct wire_access_entry *value);
 void wire_write_access_entry(struct wire_writer *writer, const struct wire_access_entry *value);
 
-/* A line that would allow what is refused if one thing were different, for the subject *access*. */
+/* A policy line that would allow the action but for one unmet condition, for the subject *access*. */
 struct wire_near_miss_entry {
   struct wire_access_line line;
-  /* for people, such as `needs group:operators` */
+  /* the unmet condition, for people: `needs group:operators` */
   struct wire_text lacks;
 };
 void wire_read_near_miss_entry(struct wire_reader *reader, struct wire_near_miss_entry *value);
@@ -800,28 +803,28 @@ enum wire_list_subject {
   WIRE_LIST_SUBJECT_CONNECTIONS = 1,
   WIRE_LIST_SUBJECT_OBSERVATIONS = 2,
   WIRE_LIST_SUBJECT_DELEGATES = 3,
-  /* The entries that a query with the frame's name and object would meet: holds, required delegates that
-     are missing, and the delegates that it would be put to, in order. */
+  /* What a query with the frame's name and object would meet: the object, holds, actions under way,
+     missing required delegates, and delegates, in order. */
   WIRE_LIST_SUBJECT_CHAIN = 4,
   WIRE_LIST_SUBJECT_HOLDS = 5,
   /* Objects that are declared or have delegates of their own. */
   WIRE_LIST_SUBJECT_OBJECTS = 6,
   WIRE_LIST_SUBJECT_PROTOCOLS = 7,
-  /* The members of a protocol: that of the frame's object, or the protocol with this name. */
+  /* The methods of the protocol that the frame's object has, or whose name it is. */
   WIRE_LIST_SUBJECT_MEMBERS = 8,
   /* Retained notifications. */
   WIRE_LIST_SUBJECT_RETAINED = 9,
-  /* How the policy decides about an action with the frame's name, or pattern, and its object. */
+  /* How the policy decides about an action with the frame's name or pattern, and its object. */
   WIRE_LIST_SUBJECT_ACCESS = 10,
-  /* What ends if the policy in the frame's payload replaces the one in force. */
+  /* The registrations that would end if the policy in the payload replaced the present one. */
   WIRE_LIST_SUBJECT_ENDINGS = 11,
-  /* Connections that have gone lately. */
+  /* Connections that left in the last minute. */
   WIRE_LIST_SUBJECT_DEPARTED = 12,
-  /* What users have, and may have, of what they share. */
+  /* Users' parts of shared resources. */
   WIRE_LIST_SUBJECT_ACCOUNTS = 13,
-  /* Queries under way. */
+  /* Queries and actions under way. */
   WIRE_LIST_SUBJECT_QUERIES = 14,
-  /* What was asked, by name. */
+  /* Counts of queries, by name. */
   WIRE_LIST_SUBJECT_NAMES = 15,
   /* How delegates and awaited observers answered, and how long they took. */
   WIRE_LIST_SUBJECT_PARTICIPANTS = 16,
@@ -853,15 +856,15 @@ struct wire_bus_entry {
   uint32_t observations;
   uint32_t delegates;
   uint32_t queries;
-  /* notifications taken from posters; queued for observers; dropped there, or unreported by a daemon that
-     died */
+  /* notifications received from posters; queued for observers; dropped there, or unreported by a daemon
+     that died */
   uint64_t posted;
   uint64_t delivered;
   uint64_t lost;
-  /* verdicts on permission, without dry runs; vetoed ones */
+  /* verdicts on permission, without dry runs; vetoes among them */
   uint64_t asked;
   uint64_t vetoed;
-  /* at the moment; actions under way */
+  /* holds; actions under way */
   uint32_t holds;
   uint32_t actions;
   /* frames that the policy refused; refused for another reason */
@@ -869,10 +872,9 @@ struct wire_bus_entry {
   uint64_t refused;
   /* bytes of the posted notifications */
   uint64_t posted_bytes;
-  /* of the event loop since its start */
+  /* event loop iterations since the start */
   uint64_t iterations;
-  /* microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to a minute
-     more */
+  /* microseconds: CPU time of the event loop's thread; longest iteration in the last one to two minutes */
   uint64_t busy;
   uint64_t longest;
   /* bytes of the log, used and allowed */
@@ -886,9 +888,9 @@ void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entr
 
 /* What a connection is like at the moment. */
 enum wire_connection_state {
-  /* the bus does not read from it, so that its observers can catch up */
+  /* the bus does not read from it until slow observers catch up */
   WIRE_CONNECTION_STATE_PAUSED = 1,
-  /* it does not read, and so loses notifications */
+  /* it reads too slowly, and loses notifications */
   WIRE_CONNECTION_STATE_LOSSY = 2,
   /* it has suspended its notifications */
   WIRE_CONNECTION_STATE_SUSPENDED = 4,
@@ -925,7 +927,7 @@ struct wire_connection_entry {
   uint64_t asked;
   /* how often it was paused */
   uint64_t pauses;
-  /* microseconds paused; lossy */
+  /* microseconds while paused; while lossy */
   uint64_t paused_time;
   uint64_t lossy_time;
 };
@@ -936,7 +938,7 @@ void wire_write_connection_entry(struct wire_writer *writer, const struct wire_c
 struct wire_departed_entry {
   uint64_t id;
   struct wire_peer_identity peer;
-  /* microseconds connected; since it left */
+  /* microseconds while connected; since it left */
   uint64_t age;
   uint64_t elapsed;
   /* the error with which the bus closed it; else 0 */
@@ -948,19 +950,19 @@ struct wire_departed_entry {
 void wire_read_departed_entry(struct wire_reader *reader, struct wire_departed_entry *value);
 void wire_write_departed_entry(struct wire_writer *writer, const struct wire_departed_entry *value);
 
-/* What a user has, and may have, of a resource that all users share, for the subject *accounts*. There is
-   one for each user and resource. */
+/* A user's part of a resource that all users share, for the subject *accounts*: one for each user and
+   resource. */
 struct wire_account_entry {
   uint32_t uid;
-  /* number of users whose share it gets */
+  /* it gets the share of this many users */
   uint32_t weight;
   /* root, or the user that runs the bus */
   bool is_privileged;
   /* `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
      `queues`, `unread-files`; later versions can have more */
   struct wire_text resource;
-  /* used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`,
-     `retained` and `queues`, else numbers */
+  /* used by the user; available to it now; available to all: bytes of `partial-frames`, `log`, `retained`
+     and `queues`, else numbers */
   uint64_t used;
   uint64_t share;
   uint64_t total;
@@ -968,14 +970,14 @@ struct wire_account_entry {
 void wire_read_account_entry(struct wire_reader *reader, struct wire_account_entry *value);
 void wire_write_account_entry(struct wire_writer *writer, const struct wire_account_entry *value);
 
-/* How long something took: a histogram, whose buckets are described below. */
+/* A histogram of how long something took; docs/LISTING.md describes its buckets. */
 struct wire_durations {
-  /* microseconds in all; at most */
+  /* total and longest, in microseconds */
   uint64_t sum;
   uint64_t longest;
   /* bucket of the first count */
   uint16_t first;
-  /* for each bucket from there on */
+  /* counts from bucket *first* on */
   struct wire_elements counts;
 };
 void wire_read_durations(struct wire_reader *reader, struct wire_durations *value);
@@ -995,20 +997,20 @@ struct wire_outcome_counts {
 void wire_read_outcome_counts(struct wire_reader *reader, struct wire_outcome_counts *value);
 void wire_write_outcome_counts(struct wire_writer *writer, const struct wire_outcome_counts *value);
 
-/* Where a query is with a participant. */
+/* How far a query is with a participant. */
 enum wire_participant_state {
   /* Others are asked first. */
   WIRE_PARTICIPANT_STATE_UNASKED = 0,
-  /* The question waits until the delegate has fewer others. */
+  /* The question waits until the delegate's connection has fewer open questions. */
   WIRE_PARTICIPANT_STATE_QUEUED = 1,
   WIRE_PARTICIPANT_STATE_ASKED = 2,
-  /* There is an outcome. */
+  /* The participant has an outcome. */
   WIRE_PARTICIPANT_STATE_SETTLED = 3,
 };
 
 /* A participant of a query under way. */
 struct wire_query_participant {
-  /* 0 for a missing required delegate */
+  /* 0 for a hold or a missing required delegate */
   uint64_t connection;
   /* as in an outcome */
   struct wire_delegate_identity delegate;
@@ -1017,8 +1019,7 @@ struct wire_query_participant {
   enum wire_outcome_kind outcome;
   /* of the outcome */
   struct wire_text reason;
-  /* microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the query
-     waits for it */
+  /* microseconds that the query has waited for it; until its timeout, 0 unless the query still waits */
   uint64_t elapsed;
   uint64_t remaining;
 };
@@ -1028,7 +1029,7 @@ void wire_write_query_participant(struct wire_writer *writer, const struct wire_
 /* Takes the first off a list that was read. False if there is none. */
 bool wire_next_query_participant(struct wire_elements *list, struct wire_query_participant *value);
 
-/* A query under way, for the subject *queries*. */
+/* A query or action under way, for the subject *queries*. */
 struct wire_query_entry {
   uint64_t id;
   /* the asker's */
@@ -1039,22 +1040,22 @@ struct wire_query_entry {
   struct wire_text object;
   enum wire_query_mode mode;
   bool is_dry_run;
-  /* microseconds since it was asked; until the asker's deadline */
+  /* microseconds since it was asked or began; until the asker's deadline, or 0 */
   uint64_t age;
   uint64_t remaining;
-  /* holds, then delegates in the chain's order: awaited ones, and others, 256 at most */
+  /* holds, then delegates in the chain's order: at most 256, awaited ones preferred */
   struct wire_elements participants;
   /* participants that are not listed */
   uint32_t omitted_count;
-  /* microseconds since its action began, 1 at least; 0 before the verdict */
+  /* microseconds since the action began, at least 1; 0 for a query */
   uint64_t begun;
 };
 void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value);
 
-/* What was asked under a name, for the subject *names*. Dry runs do not count. */
+/* Queries under a name, without dry runs, for the subject *names*. */
 struct wire_name_entry {
-  /* empty for all beyond the busiest 1,000 */
+  /* empty for all names beyond the busiest 1,000 */
   struct wire_text name;
   /* verdicts; vetoed ones; allowed by an override; queries without a verdict */
   uint64_t asked;
@@ -1076,14 +1077,14 @@ enum wire_participant_role {
   WIRE_PARTICIPANT_ROLE_OBSERVER = 1,
 };
 
-/* How some delegates or awaited observers answered, for the subject *participants*: those of one user,
-   unit and label. */
+/* How the delegates or awaited observers of one user, unit and label answered, for the subject
+   *participants*. */
 struct wire_participant_entry {
   enum wire_participant_role role;
   /* empty if it has none; observers have no label */
   struct wire_text label;
   struct wire_text unit;
-  /* 4294967295 for all beyond the busiest 1,000 */
+  /* 4294967295 for all entries beyond the busiest 1,000 */
   uint32_t uid;
   /* *answered*: an observer has handled the notification */
   struct wire_outcome_counts outcomes;
@@ -1095,7 +1096,7 @@ void wire_write_participant_entry(struct wire_writer *writer, const struct wire_
 
 /* What the processes of a user in a unit did, for the subject *users*. */
 struct wire_user_entry {
-  /* 4294967295 for all beyond the busiest 1,000 */
+  /* 4294967295 for all entries beyond the busiest 1,000 */
   uint32_t uid;
   /* empty if it has none */
   struct wire_text unit;
@@ -1118,7 +1119,7 @@ void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_en
 
 /* A verdict of a bus that writes to no journal, for the subject *verdicts*. */
 struct wire_past_verdict {
-  /* the asker */
+  /* the asker's */
   uint64_t connection;
   /* grows from 1 with each verdict of this daemon */
   uint64_t number;
@@ -1160,7 +1161,7 @@ void wire_write_delegate_entry(struct wire_writer *writer, const struct wire_del
 /* A hold, for the subjects *holds* and *chain*. */
 struct wire_hold_entry {
   uint64_t connection;
-  /* the hold's own id, its label, and its process */
+  /* the hold's id, label and process */
   struct wire_delegate_identity delegate;
   /* object empty for any */
   struct wire_text pattern;
@@ -1175,8 +1176,8 @@ void wire_write_hold_entry(struct wire_writer *writer, const struct wire_hold_en
 
 /* A delegate that is required and not attached, for the subject *chain*. */
 struct wire_missing_entry {
-  /* `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes without a
-     delegate */
+  /* `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes because no
+     delegate matches */
   struct wire_text name;
 };
 void wire_read_missing_entry(struct wire_reader *reader, struct wire_missing_entry *value);
@@ -1186,7 +1187,7 @@ void wire_write_missing_entry(struct wire_writer *writer, const struct wire_miss
 struct wire_retained_entry {
   /* the poster's */
   uint64_t connection;
-  /* the user whose account it is in */
+  /* the user in whose share it counts */
   uint32_t uid;
   struct wire_text name;
   struct wire_text object;
@@ -1202,7 +1203,7 @@ void wire_write_retained_entry(struct wire_writer *writer, const struct wire_ret
 struct wire_ending_entry {
   uint64_t connection;
   struct wire_peer_identity peer;
-  /* the missing permission, and the line */
+  /* the missing permission, and any denying line */
   struct wire_text why;
 };
 void wire_read_ending_entry(struct wire_reader *reader, struct wire_ending_entry *value);
@@ -1210,13 +1211,13 @@ void wire_write_ending_entry(struct wire_writer *writer, const struct wire_endin
 
 /* An object. */
 struct wire_object_entry {
-  /* from the configuration, a pattern */
+  /* an object, or the configuration's pattern */
   struct wire_text object;
   /* empty without a declaration */
   struct wire_text protocol_name;
   /* delegates of this object itself */
   uint32_t delegates;
-  /* of the declaration; 0 without one, or for the configuration's */
+  /* the declaring connection; 0 for the configuration, or without a declaration */
   uint64_t connection;
 };
 void wire_read_object_entry(struct wire_reader *reader, struct wire_object_entry *value);
@@ -1228,7 +1229,7 @@ struct wire_protocol_entry {
   struct wire_elements parents;
   /* methods, with inherited ones */
   uint32_t members;
-  /* of the definition; 0 for a file's */
+  /* the defining connection; 0 for a file */
   uint64_t connection;
   struct wire_text documentation;
 };
@@ -1254,7 +1255,7 @@ struct wire_member_entry {
   enum wire_method_kind kind;
   bool is_required;
   struct wire_text name;
-  /* the first two in Varlink's syntax, with parentheses; result empty without a value */
+  /* parameters and result: Varlink's syntax, with parentheses; result empty without a value */
   struct wire_text parameters;
   struct wire_text result;
   struct wire_text documentation;
@@ -1316,11 +1317,11 @@ void wire_write_entry(struct wire_writer *writer, const struct wire_entry *value
 
 /* What the fields of `ended` are. */
 enum wire_ended_what {
-  /* Another delegate was set in this one's place: the new one, with its first 16 patterns at most. */
+  /* Another delegate replaced this one: its entry, with at most 16 patterns. */
   WIRE_ENDED_WHAT_REPLACED = 0,
-  /* A hold's time is over. */
+  /* A hold has expired. */
   WIRE_ENDED_WHAT_EXPIRED = 1,
-  /* The policy no longer allows it; the text says why, as a refusal does. */
+  /* The policy no longer allows the registration; the text gives the reason. */
   WIRE_ENDED_WHAT_NOT_PERMITTED = 2,
 };
 /* The bus has ended a registration. */

@@ -17,17 +17,17 @@ NAME_LENGTH: Final = 255
 OBJECT_LENGTH: Final = 255
 # Bytes of fields in one frame that the bus accepts.
 FIELDS_LENGTH: Final = 65536
-# Groups of one subject: as many as the kernel lets a process have.
+# Groups of a subject: its primary one and 65,536 supplementary ones.
 GROUPS: Final = 65537
 # Bytes in a label.
 LABEL_LENGTH: Final = 255
-# Bytes in a reason or a status. The bus cuts longer ones at a character's boundary.
+# Bytes in a reason or status. The bus cuts longer ones at a character's boundary.
 REASON_LENGTH: Final = 4096
 # Name patterns in one `attach`.
 PATTERNS_PER_DELEGATE: Final = 128
 # Patterns of the replacement delegate that an `ended` lists.
 PATTERNS_OF_REPLACEMENT: Final = 16
-# Protocols that one `attach` conforms to.
+# Protocols in one `attach`.
 PROTOCOLS_PER_DELEGATE: Final = 32
 # Bytes in the name of a protocol.
 PROTOCOL_NAME_LENGTH: Final = 255
@@ -35,7 +35,7 @@ PROTOCOL_NAME_LENGTH: Final = 255
 DEFINITION_LENGTH: Final = 65536
 # Bytes of payload that every bus accepts, whatever its settings.
 PAYLOAD_LENGTH_FLOOR: Final = 65536
-# Bytes of userInfo from which on it may be sent as a memfd.
+# The smallest userInfo that may be sent as a memfd, in bytes.
 DESCRIPTOR_PAYLOAD_LENGTH: Final = 65536
 # The largest payload limit that can be configured, in bytes.
 PAYLOAD_LENGTH_CEILING: Final = 1073741824
@@ -52,7 +52,7 @@ class FrameKind(enum.IntEnum):
     OK = 3
     # A notification.
     POST = 4
-    # Notifications were dropped here.
+    # The bus has dropped notifications.
     LOST = 5
     # An observation.
     OBSERVE = 6
@@ -72,13 +72,13 @@ class FrameKind(enum.IntEnum):
     VERDICT = 13
     # How a query ended.
     CONCLUDED = 14
-    # Takes a registration or query back.
+    # Ends a registration, query, awaited post or action.
     CANCEL = 15
     # Asks for a list.
     LIST = 16
     # One item of a list.
     ENTRY = 17
-    # Asks for a copy of all frames.
+    # Asks for copies of frames from and to clients.
     MONITOR = 18
     # A frame that passed over the bus.
     TRAFFIC = 19
@@ -94,21 +94,21 @@ class FrameKind(enum.IntEnum):
     RETAINED = 24
     # Acknowledges an awaited notification.
     DONE = 25
-    # Who has handled an awaited notification.
+    # Which observers have handled an awaited notification.
     AWAITED = 26
-    # Replaces a connection that ended.
+    # Replaces a connection that a restart ended.
     SUCCEED = 27
     # Changes the reason of a hold.
     AMEND = 28
-    # The facts about a poster.
+    # The identity of a poster.
     POSTER = 29
-    # How many notifications the client takes.
+    # How many notifications the client accepts.
     ROOM = 30
-    # How long this connection's posts wait for slow observers.
+    # How long this connection's posts may wait for slow observers.
     PACE = 31
-    # An action is under way over this connection.
+    # Registers an action that is under way.
     BEGIN = 32
-    # How many actions under way a hold is too late for.
+    # How many actions under way began before a hold.
     LATE = 33
 
 
@@ -117,62 +117,61 @@ class FrameFlags(enum.IntFlag):
 
     # The sender wants an `ok` when the bus has taken the frame.
     ACKNOWLEDGE = 1
-    # The frame's userInfo is in a descriptor that comes with it; the payload is empty.
+    # userInfo is in a descriptor sent with the frame; the payload is empty.
     DESCRIPTOR = 2
     # A receiver that does not know the frame's kind must close the connection.
     CRITICAL = 128
 
 
 class ErrorCode(enum.IntEnum):
-    """Why a frame or a connection is refused."""
+    """Why the bus refuses a frame or closes a connection."""
 
     # the first bytes are not a Tribune hello
     BAD_MAGIC = 1
     UNSUPPORTED_VERSION = 2
     # fields or payload over a limit
     FRAME_TOO_LONG = 3
-    # lengths that do not fit each other; fields that end inside one
+    # the frame's lengths contradict each other, or its fields end too early
     MALFORMED_FRAME = 4
-    # an unknown kind, marked critical
+    # an unknown kind with the flag *critical*
     UNKNOWN_CRITICAL_KIND = 5
     HELLO_TIMEOUT = 6
     FRAME_TIMEOUT = 7
-    # descriptors without a frame
+    # descriptors that no frame can use, or too many
     UNEXPECTED_DESCRIPTORS = 8
     # unread frames that cannot be dropped exceed the hard limit
     TOO_SLOW = 9
-    # as many connections as the setting allows
+    # the user's share of connections is used up
     TOO_MANY_CONNECTIONS = 10
-    # memory is short; partial frames take too much memory or too many descriptors; or too many
-    # refused descriptors of this user close slowly
+    # memory is short; incomplete frames take too much memory or too many descriptors; or too many
+    # refused descriptors of the user are still open
     OUT_OF_MEMORY = 11
-    # the bus ends
+    # the bus is stopping
     SHUTTING_DOWN = 12
     MISSING_DESCRIPTOR = 13
-    # the bus was restarted (see *Restart*)
+    # the connection did not survive a restart
     RESTARTED = 14
-    # bytes behind the last frame, as a `hold` or `begin` can be
+    # bytes after a `hold` or `begin` with *isLast*
     AFTER_LAST = 15
     # an unknown kind, or one that only the bus sends
     UNKNOWN_KIND = 64
     INVALID_NAME = 65
     INVALID_PATTERN = 66
     INVALID_OBJECT = 67
-    # a number that its field does not have, or over a limit
+    # a value that is not allowed, or over a limit
     INVALID_VALUE = 68
-    # a name of the bus
+    # the name begins with `tribune.`
     RESERVED_NAME = 69
     DUPLICATE_SERIAL = 70
-    # no such registration, query, awaited post, predecessor or list
+    # no such connection, registration, query, action, awaited post or list
     NOT_FOUND = 71
     # the query does not wait for this answer or `defer`, or the post for this `done`
     NOT_ASKED = 72
-    # over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a
-    # restart
+    # over a limit, or the bus's log has no room for the frame
     LIMIT_EXCEEDED = 73
-    # a query or wait was cancelled, or a list by a restart
+    # the client cancelled the query or awaited post, or a restart interrupted the list
     CANCELLED = 74
-    # nested in a query of the same name and object, or in too many
+    # the query is nested in one of the same name and object, or too deeply
     RECURSION = 75
     # the policy does not allow it ([ACCESS.md](ACCESS.md))
     NOT_PERMITTED = 76
@@ -185,7 +184,7 @@ class ErrorCode(enum.IntEnum):
     UNKNOWN_NAME = 80
     # userInfo does not fit the method; the message names the field
     INVALID_PARAMETER = 81
-    # another definition, declaration or equal delegate exists
+    # a different definition or declaration exists, or an equal delegate
     CONFLICT = 82
     # not a sealed memfd of the stated length
     INVALID_DESCRIPTOR = 83
@@ -195,14 +194,14 @@ class ErrorCode(enum.IntEnum):
 class PeerIdentity:
     """The process at the other end of a connection, as the kernel and systemd know it."""
 
-    # as the kernel noted them on connection
+    # as the kernel recorded them on connecting
     pid: int
     uid: int
     gid: int
-    # its name (comm, 15 bytes at most); empty if it ended too soon
+    # the process's name (comm, at most 15 bytes); empty if it ended too soon
     process: str
-    # `SYSTEM`, its unit of the system's service manager, or `SYSTEM/USER` with that of a user's;
-    # SYSTEM can be empty. The names have no slash
+    # `SYSTEM` or `SYSTEM/USER`: its units in the system's and the user's service manager. SYSTEM
+    # can be empty. Unit names have no slash
     units: str
 
     @classmethod
@@ -259,12 +258,12 @@ class Welcome:
     delegates_max: int
     # queries and awaited posts under way
     queries_max: int
-    # milliseconds for a query or an awaited post: at most; if the frame gives none
+    # milliseconds for a query or awaited post: the maximum; the default
     deadline_max: int
     deadline_default: int
-    # the daemon's process
+    # the daemon's process id
     bus_pid: int
-    # its version, for people
+    # the daemon's version, for people
     software: str
 
     @classmethod
@@ -315,12 +314,12 @@ class Okay:
 
     KIND: ClassVar[FrameKind] = FrameKind.OK
 
-    # serial of the registration that the frame made; id of its delegate or hold; 0 without one
+    # serial of the registration; id of the delegate or hold; else 0
     registration: int = 0
     delegate: int = 0
     # of an `observe`: how many retained notifications follow
     retained: int = 0
-    # of a `hold` or `attach`: how many actions are under way that it could have vetoed
+    # of a `hold` or `attach`: number of actions under way that it could have vetoed
     late: int = 0
 
     @classmethod
@@ -341,7 +340,7 @@ class Okay:
 
 @dataclass(slots=True, kw_only=True)
 class Cancel:
-    """Takes a registration or query back."""
+    """Ends a registration, query, awaited post or action."""
 
     KIND: ClassVar[FrameKind] = FrameKind.CANCEL
 
@@ -359,14 +358,14 @@ class Cancel:
 
 @dataclass(slots=True, kw_only=True)
 class Succeed:
-    """Replaces a connection that ended."""
+    """Replaces a connection that a restart ended."""
 
     KIND: ClassVar[FrameKind] = FrameKind.SUCCEED
 
-    # id of that connection
+    # id of the ended connection
     predecessor: int
-    # the notifications that it had received: each `post`, `retained` and `traffic`, and the count
-    # of each `lost`
+    # notifications that the predecessor received: each `post`, `retained` and `traffic`, and the
+    # `count` of each `lost`
     received: int
 
     @classmethod
@@ -381,9 +380,9 @@ class Succeed:
 class PostOptions(enum.IntFlag):
     """Options of a post beyond plain delivery."""
 
-    # Delivered to suspended connections too, after what is buffered for them.
+    # Suspended connections also receive it, after their buffered notifications.
     IMMEDIATELY = 1
-    # Kept as the last of its name and object. Without userInfo, the kept one is removed.
+    # Kept as the last of its name and object. Without userInfo, it removes the kept one.
     RETAIN = 2
     # Replaces waiting notifications of the same name.
     COALESCE_BY_NAME = 4
@@ -392,17 +391,17 @@ class PostOptions(enum.IntFlag):
     COALESCE_BY_OBJECT = 8
     # The poster waits until the awaited observers have acknowledged.
     AWAITED = 16
-    # With `retain` and the style now: removed when the poster's connection has ended for good.
+    # With *retain* and the style *now*: removed when the poster's connection has ended for good.
     BOUND = 32
 
 
 class PostingStyle(enum.IntEnum):
-    """When a notification is delivered; the styles of Cocoa's NSNotificationQueue."""
+    """When the bus delivers a notification, as in Cocoa's NSNotificationQueue."""
 
     NOW = 0
     # At the end of the bus's loop iteration in which it arrived.
     AS_SOON_AS_POSSIBLE = 1
-    # When the bus has nothing else to do.
+    # When the bus has read all input, or after one second.
     WHEN_IDLE = 2
 
 
@@ -414,9 +413,9 @@ class Post:
 
     options: PostOptions = PostOptions(0)
     style: PostingStyle = PostingStyle.NOW
-    # awaited: milliseconds until the answer; 0 for the bus's setting for queries
+    # if *awaited*: milliseconds until the answer; 0 for `deadlineDefault`
     deadline: int = 0
-    # bytes of userInfo in the descriptor; 0 without (`invalidValue`)
+    # bytes of userInfo in the descriptor; must be 0 without one (`invalidValue`)
     length: int = 0
 
     @classmethod
@@ -441,7 +440,7 @@ class Post:
 
 @dataclass(slots=True, kw_only=True)
 class Lost:
-    """Notifications were dropped here."""
+    """The bus has dropped notifications."""
 
     KIND: ClassVar[FrameKind] = FrameKind.LOST
 
@@ -466,7 +465,7 @@ class ObserveOptions(enum.IntFlag):
 
 
 class SuspensionBehavior(enum.IntEnum):
-    """How notifications are handled while a connection is suspended; the behaviours of Cocoa's
+    """How notifications are handled while a connection is suspended, as in Cocoa's
     NSDistributedNotificationCenter.
     """
 
@@ -474,9 +473,9 @@ class SuspensionBehavior(enum.IntEnum):
     COALESCE = 0
     # They are dropped.
     DROP = 1
-    # All are delivered on resumption, as far as the buffer holds them.
+    # All that fit in the buffer are delivered on resumption.
     HOLD = 2
-    # They are delivered at once, after what is buffered.
+    # They are delivered at once, after the buffered ones.
     DELIVER_IMMEDIATELY = 3
 
 
@@ -487,7 +486,7 @@ class Observe:
     KIND: ClassVar[FrameKind] = FrameKind.OBSERVE
 
     options: ObserveOptions = ObserveOptions(0)
-    # while the connection is suspended
+    # applies while the connection is suspended
     suspension: SuspensionBehavior = SuspensionBehavior.COALESCE
 
     @classmethod
@@ -505,12 +504,12 @@ class Observe:
 
 @dataclass(slots=True, kw_only=True)
 class Room:
-    """How many notifications the client takes."""
+    """How many notifications the client accepts."""
 
     KIND: ClassVar[FrameKind] = FrameKind.ROOM
 
-    # the bus sends notifications until it has sent this many, counted as in `succeed`; from the
-    # bus: 0
+    # the total of notifications that the bus may send, counted as in `succeed`; in the bus's frame:
+    # 0
     limit: int
 
     @classmethod
@@ -523,11 +522,11 @@ class Room:
 
 @dataclass(slots=True, kw_only=True)
 class Pace:
-    """How long this connection's posts wait for slow observers."""
+    """How long this connection's posts may wait for slow observers."""
 
     KIND: ClassVar[FrameKind] = FrameKind.PACE
 
-    # 0 for the bus's setting, 65,535 for as long as it takes
+    # milliseconds; 0 for the bus's setting, 65,535 for no limit
     limit: int
 
     @classmethod
@@ -562,7 +561,7 @@ class Retained:
 
     # microseconds since it was posted
     age: int
-    # bytes of userInfo in the descriptor; 0 without
+    # bytes of userInfo in the descriptor; 0 without one
     length: int = 0
 
     @classmethod
@@ -582,7 +581,7 @@ class Done:
 
     # the sender of the notification
     poster: int
-    # its serial
+    # the notification's serial
     post: int
     has_failed: bool = False
 
@@ -601,7 +600,7 @@ class ObserverFailure(enum.IntEnum):
 
     # It had not acknowledged at the deadline.
     TIMED_OUT = 0
-    # Its connection or observation ended before it acknowledged.
+    # It disconnected, or stopped observing before it got the notification.
     GONE = 1
     # It reported a failure.
     FAILED = 2
@@ -613,9 +612,9 @@ class MissingObserver:
 
     connection: int
     peer: PeerIdentity
-    # gone if its connection or observation ended first
+    # gone: it disconnected, or stopped observing before it got the notification
     failure: ObserverFailure
-    # of a failure; else empty
+    # of *failed*; else empty
     reason: str
     # microseconds from the post to this failure
     elapsed: int
@@ -640,7 +639,7 @@ class MissingObserver:
 
 @dataclass(slots=True, kw_only=True)
 class Awaited:
-    """Who has handled an awaited notification."""
+    """Which observers have handled an awaited notification."""
 
     KIND: ClassVar[FrameKind] = FrameKind.AWAITED
 
@@ -663,15 +662,15 @@ class Awaited:
 
 @dataclass(slots=True, kw_only=True)
 class PosterFacts:
-    """The facts about a poster."""
+    """The identity of a poster."""
 
     KIND: ClassVar[FrameKind] = FrameKind.POSTER
 
     # the sender
     connection: int
-    # where to remember it, until another sender has the slot
+    # where to remember the sender, until another gets the slot
     slot: int
-    # its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown
+    # its process; pid 0, uid and gid 4,294,967,295, and empty texts mean unknown
     peer: PeerIdentity
 
     @classmethod
@@ -686,7 +685,7 @@ class PosterFacts:
 
 @dataclass(slots=True, kw_only=True)
 class Monitor:
-    """Asks for a copy of all frames."""
+    """Asks for copies of frames from and to clients."""
 
     KIND: ClassVar[FrameKind] = FrameKind.MONITOR
 
@@ -741,15 +740,15 @@ class Attach:
     order: int = 0
     # what `timedOut`, `gone` and `failed` count as
     failure_policy: FailurePolicy = FailurePolicy.VETO
-    # milliseconds that it may be silent; 0 for the bus's setting (5 s)
+    # milliseconds that the delegate may be silent; 0 for the bus's setting (5 s)
     timeout: int = 0
     # for people, in verdicts and lists
     label: str = ""
-    # of the names that it responds to; none is `invalidPattern`
+    # name patterns that the delegate responds to; an empty list is `invalidPattern`
     patterns: list[str]
-    # replaces the object's chain
+    # replaces the object's other delegates
     is_set: bool = False
-    # that it conforms to
+    # protocols that the delegate conforms to
     protocols: list[str] = field(default_factory=list)
 
     @classmethod
@@ -782,7 +781,7 @@ class Hold:
 
     # nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none
     expiry: int = 0
-    # the holder, for verdicts and lists
+    # the holder's name, for verdicts and lists
     label: str = ""
     # this is the connection's last frame; its registrations stay
     is_last: bool = False
@@ -830,7 +829,7 @@ class Declare:
 
     KIND: ClassVar[FrameKind] = FrameKind.DECLARE
 
-    # the protocol's name
+    # the object's protocol
     protocol_name: str = ""
 
     @classmethod
@@ -872,8 +871,8 @@ class QueryFlags(enum.IntFlag):
     OVERRIDES = 2
     # The asker also wants `progress` when a delegate is asked, and when its outcome is known.
     WANTS_PROGRESS = 4
-    # If the verdict is *allowed*, the action is under way from then on, until the asker cancels the
-    # query or its connection ends.
+    # If the verdict is *allowed*, the action is then under way until the asker cancels the query or
+    # disconnects.
     BEGINS = 8
 
 
@@ -883,15 +882,15 @@ class Ask:
 
     KIND: ClassVar[FrameKind] = FrameKind.ASK
 
-    # milliseconds until the verdict; 0 for the bus's setting
+    # milliseconds until the verdict; 0 for `deadlineDefault`
     deadline: int = 0
     mode: QueryMode = QueryMode.PARALLEL
-    # the verdict without approvals and vetoes
+    # the verdict if no participant approves or vetoes
     fallback: VerdictKind = VerdictKind.ALLOWED
     # the query that a delegate of the asker's user is answering; 0 for none
     parent: int = 0
     flags: QueryFlags = QueryFlags(0)
-    # why vetoes are overridden; ignored without that flag
+    # why vetoes are overridden; ignored without the flag *overrides*
     override_reason: str = ""
 
     @classmethod
@@ -916,11 +915,11 @@ class Ask:
 
 @dataclass(slots=True, kw_only=True)
 class Begin:
-    """An action is under way over this connection."""
+    """Registers an action that is under way."""
 
     KIND: ClassVar[FrameKind] = FrameKind.BEGIN
 
-    # an action of the same user that moves here from another connection; 0 for one that has begun
+    # an action of the same user that moves here from another connection; 0 for one that began
     # without this bus
     query: int
     # this is the connection's last frame; the action stays
@@ -937,13 +936,13 @@ class Begin:
 
 @dataclass(slots=True, kw_only=True)
 class Late:
-    """How many actions under way a hold is too late for."""
+    """How many actions under way began before a hold."""
 
     KIND: ClassVar[FrameKind] = FrameKind.LATE
 
-    # the hold's
+    # the hold's id
     delegate: int
-    # 0: they have ended
+    # 0 once all have ended
     actions: int
 
     @classmethod
@@ -964,7 +963,7 @@ class Question:
     # the same for all delegates of the query; never reused
     query: int
     delegate: int
-    # milliseconds for the delegate
+    # milliseconds for the answer
     timeout: int
     # the asking process
     asker: PeerIdentity
@@ -1010,7 +1009,7 @@ class Answer:
 
     KIND: ClassVar[FrameKind] = FrameKind.ANSWER
 
-    # as in the question, like the delegate
+    # query and delegate as in the question
     query: int
     delegate: int
     answer: AnswerKind
@@ -1034,7 +1033,7 @@ class Defer:
     query: int
     # as in the question; 0 for the only delegate of the sender's user that the query waits for
     delegate: int
-    # milliseconds from now
+    # new timeout: milliseconds from now
     extension: int
 
     @classmethod
@@ -1048,10 +1047,13 @@ class Defer:
 
 
 class ProgressStage(enum.IntEnum):
-    """The stage of a query with one delegate."""
+    """How far a query has come with one delegate."""
 
+    # The delegate needs more time.
     DEFERRED = 0
+    # The bus has asked the delegate.
     ASKED = 1
+    # The delegate has an outcome.
     SETTLED = 2
 
 
@@ -1076,10 +1078,10 @@ class Progress:
 
     query: int
     delegate: DelegateIdentity
-    # milliseconds that it now has; 0 once it has settled
+    # milliseconds that the delegate now has; 0 once it has settled
     timeout: int
     stage: ProgressStage = ProgressStage.DEFERRED
-    # once it has settled, as in `verdict`; else ignored
+    # at the stage *settled*, as in `verdict`; else ignored
     outcome: OutcomeKind = OutcomeKind.APPROVED
 
     @classmethod
@@ -1141,18 +1143,18 @@ class Verdict:
 
     query: int
     verdict: VerdictKind
-    # without approvals and vetoes; for a value query, without a value
+    # the query got no approval or veto; for a value query, no value
     is_unanswered: bool
     # holds, oldest first; missing required delegates; delegates with an outcome, in the chain's
     # order
     outcomes: list[Outcome]
     # vetoes among the outcomes were overridden
     is_overridden: bool = False
-    # as the asker said
+    # as in the `ask`
     is_dry_run: bool = False
     # outcomes that are not listed
     omitted_count: int = 0
-    # if only patterns match the name, a similar one that the asker may know
+    # a similar name, unless a delegate or hold has exactly this name
     similar_name: str = ""
 
     @classmethod
@@ -1184,7 +1186,7 @@ class ConclusionKind(enum.IntEnum):
 
     ALLOWED = 0
     VETOED = 1
-    # The asker cancelled the query, or is gone.
+    # The asker cancelled the query, or disconnected.
     CANCELLED = 2
 
 
@@ -1219,9 +1221,9 @@ class AccessSubject:
 
     # the user
     uid: int
-    # if more than 128: those that the policy named when the connection was made
+    # of more than 128, only those that the policy named when the process connected
     groups: list[int]
-    # of the system's service manager; empty if the kernel vouches for none
+    # its unit in the system's service manager; empty unless the kernel guarantees one
     unit: str
 
     @classmethod
@@ -1236,13 +1238,13 @@ class AccessSubject:
 
 @dataclass(slots=True, kw_only=True)
 class AccessQuestion:
-    """What a `list` of the subject `access` asks: may somebody do something with the frame's name
-    and object?
+    """What a `list` of the subject *access* asks: may the subject do the action with the frame's
+    name and object?
     """
 
     # the name of an action, as in tribune-policy(5)
     action: str
-    # absent for the list's connection, or for the sender if the list names none
+    # if absent, the connection that the `list` names, or else the sender
     subject: AccessSubject | None = None
 
     @classmethod
@@ -1263,9 +1265,9 @@ class AccessQuestion:
 class AccessLine:
     """A line of a policy, and where it is."""
 
-    # empty without one
+    # its path; empty without a file
     file: str = ""
-    # in the file, from 1; 0 without one
+    # from 1; 0 without a file
     number: int = 0
     # without its comment
     text: str = ""
@@ -1295,10 +1297,10 @@ class AccessDecision(enum.IntEnum):
 class AccessEntry:
     """How the policy decides, for the subject *access*."""
 
-    # notAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus
-    # without a policy
+    # notAllowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a
+    # policy
     decision: AccessDecision
-    # the deciding one, if any
+    # the deciding line; empty without one
     line: AccessLine
     # whom the decision concerns
     subject: AccessSubject
@@ -1319,12 +1321,12 @@ class AccessEntry:
 
 @dataclass(slots=True, kw_only=True)
 class NearMissEntry:
-    """A line that would allow what is refused if one thing were different, for the subject
+    """A policy line that would allow the action but for one unmet condition, for the subject
     *access*.
     """
 
     line: AccessLine
-    # for people, such as `needs group:operators`
+    # the unmet condition, for people: `needs group:operators`
     lacks: str
 
     @classmethod
@@ -1343,28 +1345,28 @@ class ListSubject(enum.IntEnum):
     CONNECTIONS = 1
     OBSERVATIONS = 2
     DELEGATES = 3
-    # The entries that a query with the frame's name and object would meet: holds, required
-    # delegates that are missing, and the delegates that it would be put to, in order.
+    # What a query with the frame's name and object would meet: the object, holds, actions under
+    # way, missing required delegates, and delegates, in order.
     CHAIN = 4
     HOLDS = 5
     # Objects that are declared or have delegates of their own.
     OBJECTS = 6
     PROTOCOLS = 7
-    # The members of a protocol: that of the frame's object, or the protocol with this name.
+    # The methods of the protocol that the frame's object has, or whose name it is.
     MEMBERS = 8
     # Retained notifications.
     RETAINED = 9
-    # How the policy decides about an action with the frame's name, or pattern, and its object.
+    # How the policy decides about an action with the frame's name or pattern, and its object.
     ACCESS = 10
-    # What ends if the policy in the frame's payload replaces the one in force.
+    # The registrations that would end if the policy in the payload replaced the present one.
     ENDINGS = 11
-    # Connections that have gone lately.
+    # Connections that left in the last minute.
     DEPARTED = 12
-    # What users have, and may have, of what they share.
+    # Users' parts of shared resources.
     ACCOUNTS = 13
-    # Queries under way.
+    # Queries and actions under way.
     QUERIES = 14
-    # What was asked, by name.
+    # Counts of queries, by name.
     NAMES = 15
     # How delegates and awaited observers answered, and how long they took.
     PARTICIPANTS = 16
@@ -1415,15 +1417,15 @@ class BusEntry:
     observations: int = 0
     delegates: int = 0
     queries: int = 0
-    # notifications taken from posters; queued for observers; dropped there, or unreported by a
+    # notifications received from posters; queued for observers; dropped there, or unreported by a
     # daemon that died
     posted: int = 0
     delivered: int = 0
     lost: int = 0
-    # verdicts on permission, without dry runs; vetoed ones
+    # verdicts on permission, without dry runs; vetoes among them
     asked: int = 0
     vetoed: int = 0
-    # at the moment; actions under way
+    # holds; actions under way
     holds: int = 0
     actions: int = 0
     # frames that the policy refused; refused for another reason
@@ -1431,10 +1433,10 @@ class BusEntry:
     refused: int = 0
     # bytes of the posted notifications
     posted_bytes: int = 0
-    # of the event loop since its start
+    # event loop iterations since the start
     iterations: int = 0
-    # microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to
-    # a minute more
+    # microseconds: CPU time of the event loop's thread; longest iteration in the last one to two
+    # minutes
     busy: int = 0
     longest: int = 0
     # bytes of the log, used and allowed
@@ -1502,9 +1504,9 @@ class BusEntry:
 class ConnectionState(enum.IntFlag):
     """What a connection is like at the moment."""
 
-    # the bus does not read from it, so that its observers can catch up
+    # the bus does not read from it until slow observers catch up
     PAUSED = 1
-    # it does not read, and so loses notifications
+    # it reads too slowly, and loses notifications
     LOSSY = 2
     # it has suspended its notifications
     SUSPENDED = 4
@@ -1543,7 +1545,7 @@ class ConnectionEntry:
     asked: int = 0
     # how often it was paused
     pauses: int = 0
-    # microseconds paused; lossy
+    # microseconds while paused; while lossy
     paused_time: int = 0
     lossy_time: int = 0
 
@@ -1601,7 +1603,7 @@ class DepartedEntry:
 
     id: int
     peer: PeerIdentity
-    # microseconds connected; since it left
+    # microseconds while connected; since it left
     age: int
     elapsed: int
     # the error with which the bus closed it; else 0
@@ -1634,19 +1636,19 @@ class DepartedEntry:
 
 @dataclass(slots=True, kw_only=True)
 class AccountEntry:
-    """What a user has, and may have, of a resource that all users share, for the subject
-    *accounts*. There is one for each user and resource.
+    """A user's part of a resource that all users share, for the subject *accounts*: one for each
+    user and resource.
     """
 
     uid: int
-    # number of users whose share it gets
+    # it gets the share of this many users
     weight: int
     # root, or the user that runs the bus
     is_privileged: bool
     # `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`,
     # `protocols`, `queues`, `unread-files`; later versions can have more
     resource: str
-    # used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`,
+    # used by the user; available to it now; available to all: bytes of `partial-frames`, `log`,
     # `retained` and `queues`, else numbers
     used: int
     share: int
@@ -1676,14 +1678,14 @@ class AccountEntry:
 
 @dataclass(slots=True, kw_only=True)
 class Durations:
-    """How long something took: a histogram, whose buckets are described below."""
+    """A histogram of how long something took; docs/LISTING.md describes its buckets."""
 
-    # microseconds in all; at most
+    # total and longest, in microseconds
     sum: int = 0
     longest: int = 0
     # bucket of the first count
     first: int = 0
-    # for each bucket from there on
+    # counts from bucket *first* on
     counts: list[int] = field(default_factory=list)
 
     @classmethod
@@ -1740,14 +1742,14 @@ class OutcomeCounts:
 
 
 class ParticipantState(enum.IntEnum):
-    """Where a query is with a participant."""
+    """How far a query is with a participant."""
 
     # Others are asked first.
     UNASKED = 0
-    # The question waits until the delegate has fewer others.
+    # The question waits until the delegate's connection has fewer open questions.
     QUEUED = 1
     ASKED = 2
-    # There is an outcome.
+    # The participant has an outcome.
     SETTLED = 3
 
 
@@ -1755,7 +1757,7 @@ class ParticipantState(enum.IntEnum):
 class QueryParticipant:
     """A participant of a query under way."""
 
-    # 0 for a missing required delegate
+    # 0 for a hold or a missing required delegate
     connection: int
     # as in an outcome
     delegate: DelegateIdentity
@@ -1764,8 +1766,8 @@ class QueryParticipant:
     outcome: OutcomeKind
     # of the outcome
     reason: str
-    # microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the
-    # query waits for it
+    # microseconds that the query has waited for it; until its timeout, 0 unless the query still
+    # waits
     elapsed: int
     remaining: int
 
@@ -1793,7 +1795,7 @@ class QueryParticipant:
 
 @dataclass(slots=True, kw_only=True)
 class QueryEntry:
-    """A query under way, for the subject *queries*."""
+    """A query or action under way, for the subject *queries*."""
 
     id: int
     # the asker's
@@ -1804,14 +1806,14 @@ class QueryEntry:
     object: str
     mode: QueryMode
     is_dry_run: bool
-    # microseconds since it was asked; until the asker's deadline
+    # microseconds since it was asked or began; until the asker's deadline, or 0
     age: int
     remaining: int
-    # holds, then delegates in the chain's order: awaited ones, and others, 256 at most
+    # holds, then delegates in the chain's order: at most 256, awaited ones preferred
     participants: list[QueryParticipant]
     # participants that are not listed
     omitted_count: int
-    # microseconds since its action began, 1 at least; 0 before the verdict
+    # microseconds since the action began, at least 1; 0 for a query
     begun: int = 0
 
     @classmethod
@@ -1848,9 +1850,9 @@ class QueryEntry:
 
 @dataclass(slots=True, kw_only=True)
 class NameEntry:
-    """What was asked under a name, for the subject *names*. Dry runs do not count."""
+    """Queries under a name, without dry runs, for the subject *names*."""
 
-    # empty for all beyond the busiest 1,000
+    # empty for all names beyond the busiest 1,000
     name: str
     # verdicts; vetoed ones; allowed by an override; queries without a verdict
     asked: int
@@ -1894,15 +1896,15 @@ class ParticipantRole(enum.IntEnum):
 
 @dataclass(slots=True, kw_only=True)
 class ParticipantEntry:
-    """How some delegates or awaited observers answered, for the subject *participants*: those of
-    one user, unit and label.
+    """How the delegates or awaited observers of one user, unit and label answered, for the subject
+    *participants*.
     """
 
     role: ParticipantRole
     # empty if it has none; observers have no label
     label: str
     unit: str
-    # 4294967295 for all beyond the busiest 1,000
+    # 4294967295 for all entries beyond the busiest 1,000
     uid: int
     # *answered*: an observer has handled the notification
     outcomes: OutcomeCounts
@@ -1933,7 +1935,7 @@ class ParticipantEntry:
 class UserEntry:
     """What the processes of a user in a unit did, for the subject *users*."""
 
-    # 4294967295 for all beyond the busiest 1,000
+    # 4294967295 for all entries beyond the busiest 1,000
     uid: int
     # empty if it has none
     unit: str
@@ -1983,7 +1985,7 @@ class UserEntry:
 class PastVerdict:
     """A verdict of a bus that writes to no journal, for the subject *verdicts*."""
 
-    # the asker
+    # the asker's
     connection: int
     # grows from 1 with each verdict of this daemon
     number: int
@@ -2201,7 +2203,7 @@ class HoldEntry:
     """A hold, for the subjects *holds* and *chain*."""
 
     connection: int
-    # the hold's own id, its label, and its process
+    # the hold's id, label and process
     delegate: DelegateIdentity
     # object empty for any
     pattern: str
@@ -2238,7 +2240,7 @@ class MissingEntry:
     """A delegate that is required and not attached, for the subject *chain*."""
 
     # `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes
-    # without a delegate
+    # because no delegate matches
     name: str
 
     @classmethod
@@ -2255,7 +2257,7 @@ class RetainedEntry:
 
     # the poster's
     connection: int
-    # the user whose account it is in
+    # the user in whose share it counts
     uid: int
     name: str
     object: str
@@ -2290,7 +2292,7 @@ class EndingEntry:
 
     connection: int
     peer: PeerIdentity
-    # the missing permission, and the line
+    # the missing permission, and any denying line
     why: str
 
     @classmethod
@@ -2342,13 +2344,13 @@ class Ended:
 class ObjectEntry:
     """An object."""
 
-    # from the configuration, a pattern
+    # an object, or the configuration's pattern
     object: str
     # empty without a declaration
     protocol_name: str
     # delegates of this object itself
     delegates: int
-    # of the declaration; 0 without one, or for the configuration's
+    # the declaring connection; 0 for the configuration, or without a declaration
     connection: int
 
     @classmethod
@@ -2375,7 +2377,7 @@ class ProtocolEntry:
     parents: list[str]
     # methods, with inherited ones
     members: int
-    # of the definition; 0 for a file's
+    # the defining connection; 0 for a file
     connection: int
     documentation: str
 
@@ -2419,7 +2421,7 @@ class MemberEntry:
     kind: MethodKind
     is_required: bool
     name: str
-    # the first two in Varlink's syntax, with parentheses; result empty without a value
+    # parameters and result: Varlink's syntax, with parentheses; result empty without a value
     parameters: str
     result: str
     documentation: str

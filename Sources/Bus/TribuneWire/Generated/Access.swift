@@ -6,9 +6,9 @@
 package struct AccessSubject: Equatable, Sendable {
   /// The user.
   package var uid: UInt32
-  /// If more than 128: those that the policy named when the connection was made.
+  /// Of more than 128, only those that the policy named when the process connected.
   package var groups: [UInt32]
-  /// Of the system's service manager; empty if the kernel vouches for none.
+  /// Its unit in the system's service manager; empty unless the kernel guarantees one.
   package var unit: String
 
   package init(uid: UInt32, groups: [UInt32], unit: String) {
@@ -29,11 +29,11 @@ package struct AccessSubject: Equatable, Sendable {
   }
 }
 
-/// What a `list` of the subject `access` asks: may somebody do something with the frame's name and object?
+/// What a `list` of the subject *access* asks: may the subject do the action with the frame's name and object?
 package struct AccessQuestion: Equatable, Sendable {
   /// The name of an action, as in tribune-policy(5).
   package var action: String
-  /// Absent for the list's connection, or for the sender if the list names none.
+  /// If absent, the connection that the `list` names, or else the sender.
   package var subject: AccessSubject?
 
   package init(action: String, subject: AccessSubject? = nil) {
@@ -54,9 +54,9 @@ package struct AccessQuestion: Equatable, Sendable {
 
 /// A line of a policy, and where it is.
 package struct AccessLine: Equatable, Sendable {
-  /// Empty without one.
+  /// Its path; empty without a file.
   package var file: String
-  /// In the file, from 1; 0 without one.
+  /// From 1; 0 without a file.
   package var number: UInt32
   /// Without its comment.
   package var text: String
@@ -90,9 +90,9 @@ package enum AccessDecision: UInt8, Sendable, CaseIterable {
 
 /// How the policy decides, for the subject *access*.
 package struct AccessEntry: Equatable, Sendable {
-  /// NotAllowed if no line allows it; exempt if the subject runs the bus, or is root on a bus without a policy.
+  /// NotAllowed: no line allows it; exempt: the subject runs the bus, or is root on a bus without a policy.
   package var decision: AccessDecision
-  /// The deciding one, if any.
+  /// The deciding line; empty without one.
   package var line: AccessLine
   /// Whom the decision concerns.
   package var subject: AccessSubject
@@ -115,10 +115,10 @@ package struct AccessEntry: Equatable, Sendable {
   }
 }
 
-/// A line that would allow what is refused if one thing were different, for the subject *access*.
+/// A policy line that would allow the action but for one unmet condition, for the subject *access*.
 package struct NearMissEntry: Equatable, Sendable {
   package var line: AccessLine
-  /// For people, such as `needs group:operators`.
+  /// The unmet condition, for people: `needs group:operators`.
   package var lacks: String
 
   package init(line: AccessLine, lacks: String) {

@@ -16,15 +16,15 @@ package struct Attach: FrameFields {
   package var order: Int32
   /// What `timedOut`, `gone` and `failed` count as.
   package var failurePolicy: FailurePolicy
-  /// Milliseconds that it may be silent; 0 for the bus's setting (5 s).
+  /// Milliseconds that the delegate may be silent; 0 for the bus's setting (5 s).
   package var timeout: UInt32
   /// For people, in verdicts and lists.
   package var label: String
-  /// Of the names that it responds to; none is `invalidPattern`.
+  /// Name patterns that the delegate responds to; an empty list is `invalidPattern`.
   package var patterns: [String]
-  /// Replaces the object's chain.
+  /// Replaces the object's other delegates.
   package var isSet: Bool
-  /// That it conforms to.
+  /// Protocols that the delegate conforms to.
   package var protocols: [String]
 
   package init(
@@ -65,7 +65,7 @@ package struct Hold: FrameFields {
 
   /// Nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none.
   package var expiry: UInt64
-  /// The holder, for verdicts and lists.
+  /// The holder's name, for verdicts and lists.
   package var label: String
   /// This is the connection's last frame; its registrations stay.
   package var isLast: Bool
@@ -118,7 +118,7 @@ package struct Amend: FrameFields {
 package struct Declare: FrameFields {
   package static let kind = FrameKind.declare
 
-  /// The protocol's name.
+  /// The object's protocol.
   package var protocolName: String
 
   package init(protocolName: String = "") {

@@ -12,7 +12,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case ok = 3
   /// A notification.
   case post = 4
-  /// Notifications were dropped here.
+  /// The bus has dropped notifications.
   case lost = 5
   /// An observation.
   case observe = 6
@@ -32,13 +32,13 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case verdict = 13
   /// How a query ended.
   case concluded = 14
-  /// Takes a registration or query back.
+  /// Ends a registration, query, awaited post or action.
   case cancel = 15
   /// Asks for a list.
   case list = 16
   /// One item of a list.
   case entry = 17
-  /// Asks for a copy of all frames.
+  /// Asks for copies of frames from and to clients.
   case monitor = 18
   /// A frame that passed over the bus.
   case traffic = 19
@@ -54,21 +54,21 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case retained = 24
   /// Acknowledges an awaited notification.
   case done = 25
-  /// Who has handled an awaited notification.
+  /// Which observers have handled an awaited notification.
   case awaited = 26
-  /// Replaces a connection that ended.
+  /// Replaces a connection that a restart ended.
   case succeed = 27
   /// Changes the reason of a hold.
   case amend = 28
-  /// The facts about a poster.
+  /// The identity of a poster.
   case poster = 29
-  /// How many notifications the client takes.
+  /// How many notifications the client accepts.
   case room = 30
-  /// How long this connection's posts wait for slow observers.
+  /// How long this connection's posts may wait for slow observers.
   case pace = 31
-  /// An action is under way over this connection.
+  /// Registers an action that is under way.
   case begin = 32
-  /// How many actions under way a hold is too late for.
+  /// How many actions under way began before a hold.
   case late = 33
 }
 
@@ -126,7 +126,7 @@ package struct FrameFlags: OptionSet, Sendable {
   package static var none: FrameFlags { FrameFlags(rawValue: 0) }
   /// The sender wants an `ok` when the bus has taken the frame.
   package static let acknowledge = FrameFlags(rawValue: 1)
-  /// The frame's userInfo is in a descriptor that comes with it; the payload is empty.
+  /// UserInfo is in a descriptor sent with the frame; the payload is empty.
   package static let descriptor = FrameFlags(rawValue: 2)
   /// A receiver that does not know the frame's kind must close the connection.
   package static let critical = FrameFlags(rawValue: 128)
@@ -137,54 +137,54 @@ package struct FrameFlags: OptionSet, Sendable {
   }
 }
 
-/// Why a frame or a connection is refused.
+/// Why the bus refuses a frame or closes a connection.
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
   /// The first bytes are not a Tribune hello.
   case badMagic = 1
   case unsupportedVersion = 2
   /// Fields or payload over a limit.
   case frameTooLong = 3
-  /// Lengths that do not fit each other; fields that end inside one.
+  /// The frame's lengths contradict each other, or its fields end too early.
   case malformedFrame = 4
-  /// An unknown kind, marked critical.
+  /// An unknown kind with the flag *critical*.
   case unknownCriticalKind = 5
   case helloTimeout = 6
   case frameTimeout = 7
-  /// Descriptors without a frame.
+  /// Descriptors that no frame can use, or too many.
   case unexpectedDescriptors = 8
   /// Unread frames that cannot be dropped exceed the hard limit.
   case tooSlow = 9
-  /// As many connections as the setting allows.
+  /// The user's share of connections is used up.
   case tooManyConnections = 10
-  /// Memory is short; partial frames take too much memory or too many descriptors; or too many refused descriptors of
-  /// this user close slowly.
+  /// Memory is short; incomplete frames take too much memory or too many descriptors; or too many refused descriptors
+  /// of the user are still open.
   case outOfMemory = 11
-  /// The bus ends.
+  /// The bus is stopping.
   case shuttingDown = 12
   case missingDescriptor = 13
-  /// The bus was restarted (see *Restart*).
+  /// The connection did not survive a restart.
   case restarted = 14
-  /// Bytes behind the last frame, as a `hold` or `begin` can be.
+  /// Bytes after a `hold` or `begin` with *isLast*.
   case afterLast = 15
   /// An unknown kind, or one that only the bus sends.
   case unknownKind = 64
   case invalidName = 65
   case invalidPattern = 66
   case invalidObject = 67
-  /// A number that its field does not have, or over a limit.
+  /// A value that is not allowed, or over a limit.
   case invalidValue = 68
-  /// A name of the bus.
+  /// The name begins with `tribune.`.
   case reservedName = 69
   case duplicateSerial = 70
-  /// No such registration, query, awaited post, predecessor or list.
+  /// No such connection, registration, query, action, awaited post or list.
   case notFound = 71
   /// The query does not wait for this answer or `defer`, or the post for this `done`.
   case notAsked = 72
-  /// Over a limit; or an `attach`, `hold`, `declare` or `ask` that the bus cannot remember over a restart.
+  /// Over a limit, or the bus's log has no room for the frame.
   case limitExceeded = 73
-  /// A query or wait was cancelled, or a list by a restart.
+  /// The client cancelled the query or awaited post, or a restart interrupted the list.
   case cancelled = 74
-  /// Nested in a query of the same name and object, or in too many.
+  /// The query is nested in one of the same name and object, or too deeply.
   case recursion = 75
   /// The policy does not allow it ([ACCESS.md](ACCESS.md)).
   case notPermitted = 76
@@ -197,7 +197,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case unknownName = 80
   /// UserInfo does not fit the method; the message names the field.
   case invalidParameter = 81
-  /// Another definition, declaration or equal delegate exists.
+  /// A different definition or declaration exists, or an equal delegate.
   case conflict = 82
   /// Not a sealed memfd of the stated length.
   case invalidDescriptor = 83

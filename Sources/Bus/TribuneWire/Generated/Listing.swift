@@ -8,28 +8,28 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case connections = 1
   case observations = 2
   case delegates = 3
-  /// The entries that a query with the frame's name and object would meet: holds, required delegates that are missing,
-  /// and the delegates that it would be put to, in order.
+  /// What a query with the frame's name and object would meet: the object, holds, actions under way, missing required
+  /// delegates, and delegates, in order.
   case chain = 4
   case holds = 5
   /// Objects that are declared or have delegates of their own.
   case objects = 6
   case protocols = 7
-  /// The members of a protocol: that of the frame's object, or the protocol with this name.
+  /// The methods of the protocol that the frame's object has, or whose name it is.
   case members = 8
   /// Retained notifications.
   case retained = 9
-  /// How the policy decides about an action with the frame's name, or pattern, and its object.
+  /// How the policy decides about an action with the frame's name or pattern, and its object.
   case access = 10
-  /// What ends if the policy in the frame's payload replaces the one in force.
+  /// The registrations that would end if the policy in the payload replaced the present one.
   case endings = 11
-  /// Connections that have gone lately.
+  /// Connections that left in the last minute.
   case departed = 12
-  /// What users have, and may have, of what they share.
+  /// Users' parts of shared resources.
   case accounts = 13
-  /// Queries under way.
+  /// Queries and actions under way.
   case queries = 14
-  /// What was asked, by name.
+  /// Counts of queries, by name.
   case names = 15
   /// How delegates and awaited observers answered, and how long they took.
   case participants = 16
@@ -79,14 +79,14 @@ package struct BusEntry: Equatable, Sendable {
   package var observations: UInt32
   package var delegates: UInt32
   package var queries: UInt32
-  /// Notifications taken from posters; queued for observers; dropped there, or unreported by a daemon that died.
+  /// Notifications received from posters; queued for observers; dropped there, or unreported by a daemon that died.
   package var posted: UInt64
   package var delivered: UInt64
   package var lost: UInt64
-  /// Verdicts on permission, without dry runs; vetoed ones.
+  /// Verdicts on permission, without dry runs; vetoes among them.
   package var asked: UInt64
   package var vetoed: UInt64
-  /// At the moment; actions under way.
+  /// Holds; actions under way.
   package var holds: UInt32
   package var actions: UInt32
   /// Frames that the policy refused; refused for another reason.
@@ -94,9 +94,9 @@ package struct BusEntry: Equatable, Sendable {
   package var refused: UInt64
   /// Bytes of the posted notifications.
   package var postedBytes: UInt64
-  /// Of the event loop since its start.
+  /// Event loop iterations since the start.
   package var iterations: UInt64
-  /// Microseconds of CPU time of its thread; of its longest iteration in the last minute, or up to a minute more.
+  /// Microseconds: CPU time of the event loop's thread; longest iteration in the last one to two minutes.
   package var busy: UInt64
   package var longest: UInt64
   /// Bytes of the log, used and allowed.
@@ -187,9 +187,9 @@ package struct ConnectionState: OptionSet, Sendable {
   /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
   /// set's implementation there.
   package static var none: ConnectionState { ConnectionState(rawValue: 0) }
-  /// The bus does not read from it, so that its observers can catch up.
+  /// The bus does not read from it until slow observers catch up.
   package static let paused = ConnectionState(rawValue: 1)
-  /// It does not read, and so loses notifications.
+  /// It reads too slowly, and loses notifications.
   package static let lossy = ConnectionState(rawValue: 2)
   /// It has suspended its notifications.
   package static let suspended = ConnectionState(rawValue: 4)
@@ -231,7 +231,7 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var asked: UInt64
   /// How often it was paused.
   package var pauses: UInt64
-  /// Microseconds paused; lossy.
+  /// Microseconds while paused; while lossy.
   package var pausedTime: UInt64
   package var lossyTime: UInt64
 
@@ -303,7 +303,7 @@ package struct ConnectionEntry: Equatable, Sendable {
 package struct DepartedEntry: Equatable, Sendable {
   package var id: ConnectionID
   package var peer: PeerIdentity
-  /// Microseconds connected; since it left.
+  /// Microseconds while connected; since it left.
   package var age: UInt64
   package var elapsed: UInt64
   /// The error with which the bus closed it; else 0.
@@ -346,18 +346,17 @@ package struct DepartedEntry: Equatable, Sendable {
   }
 }
 
-/// What a user has, and may have, of a resource that all users share, for the subject *accounts*. There is one for each
-/// user and resource.
+/// A user's part of a resource that all users share, for the subject *accounts*: one for each user and resource.
 package struct AccountEntry: Equatable, Sendable {
   package var uid: UInt32
-  /// Number of users whose share it gets.
+  /// It gets the share of this many users.
   package var weight: UInt32
   /// Root, or the user that runs the bus.
   package var isPrivileged: Bool
   /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues`,
   /// `unread-files`; later versions can have more.
   package var resource: String
-  /// Used, available to the user at the moment, available to all: bytes of `partial-frames`, `log`, `retained` and
+  /// Used by the user; available to it now; available to all: bytes of `partial-frames`, `log`, `retained` and
   /// `queues`, else numbers.
   package var used: UInt64
   package var share: UInt64
@@ -393,14 +392,14 @@ package struct AccountEntry: Equatable, Sendable {
   }
 }
 
-/// How long something took: a histogram, whose buckets are described below.
+/// A histogram of how long something took; docs/LISTING.md describes its buckets.
 package struct Durations: Equatable, Sendable {
-  /// Microseconds in all; at most.
+  /// Total and longest, in microseconds.
   package var sum: UInt64
   package var longest: UInt64
   /// Bucket of the first count.
   package var first: UInt16
-  /// For each bucket from there on.
+  /// Counts from bucket *first* on.
   package var counts: [UInt32]
 
   package init(sum: UInt64 = 0, longest: UInt64 = 0, first: UInt16 = 0, counts: [UInt32] = []) {
@@ -468,20 +467,20 @@ package struct OutcomeCounts: Equatable, Sendable {
   }
 }
 
-/// Where a query is with a participant.
+/// How far a query is with a participant.
 package enum ParticipantState: UInt8, Sendable, CaseIterable {
   /// Others are asked first.
   case unasked = 0
-  /// The question waits until the delegate has fewer others.
+  /// The question waits until the delegate's connection has fewer open questions.
   case queued = 1
   case asked = 2
-  /// There is an outcome.
+  /// The participant has an outcome.
   case settled = 3
 }
 
 /// A participant of a query under way.
 package struct QueryParticipant: Equatable, Sendable {
-  /// 0 for a missing required delegate.
+  /// 0 for a hold or a missing required delegate.
   package var connection: ConnectionID
   /// As in an outcome.
   package var delegate: DelegateIdentity
@@ -490,7 +489,7 @@ package struct QueryParticipant: Equatable, Sendable {
   package var outcome: OutcomeKind
   /// Of the outcome.
   package var reason: String
-  /// Microseconds that the query has waited, or until the outcome; until its timeout, 0 unless the query waits for it.
+  /// Microseconds that the query has waited for it; until its timeout, 0 unless the query still waits.
   package var elapsed: UInt64
   package var remaining: UInt64
 
@@ -525,7 +524,7 @@ package struct QueryParticipant: Equatable, Sendable {
   }
 }
 
-/// A query under way, for the subject *queries*.
+/// A query or action under way, for the subject *queries*.
 package struct QueryEntry: Equatable, Sendable {
   package var id: QueryID
   /// The asker's.
@@ -536,14 +535,14 @@ package struct QueryEntry: Equatable, Sendable {
   package var object: String
   package var mode: QueryMode
   package var isDryRun: Bool
-  /// Microseconds since it was asked; until the asker's deadline.
+  /// Microseconds since it was asked or began; until the asker's deadline, or 0.
   package var age: UInt64
   package var remaining: UInt64
-  /// Holds, then delegates in the chain's order: awaited ones, and others, 256 at most.
+  /// Holds, then delegates in the chain's order: at most 256, awaited ones preferred.
   package var participants: [QueryParticipant]
   /// Participants that are not listed.
   package var omittedCount: UInt32
-  /// Microseconds since its action began, 1 at least; 0 before the verdict.
+  /// Microseconds since the action began, at least 1; 0 for a query.
   package var begun: UInt64
 
   package init(
@@ -605,9 +604,9 @@ package struct QueryEntry: Equatable, Sendable {
   }
 }
 
-/// What was asked under a name, for the subject *names*. Dry runs do not count.
+/// Queries under a name, without dry runs, for the subject *names*.
 package struct NameEntry: Equatable, Sendable {
-  /// Empty for all beyond the busiest 1,000.
+  /// Empty for all names beyond the busiest 1,000.
   package var name: String
   /// Verdicts; vetoed ones; allowed by an override; queries without a verdict.
   package var asked: UInt64
@@ -657,13 +656,13 @@ package enum ParticipantRole: UInt8, Sendable, CaseIterable {
   case observer = 1
 }
 
-/// How some delegates or awaited observers answered, for the subject *participants*: those of one user, unit and label.
+/// How the delegates or awaited observers of one user, unit and label answered, for the subject *participants*.
 package struct ParticipantEntry: Equatable, Sendable {
   package var role: ParticipantRole
   /// Empty if it has none; observers have no label.
   package var label: String
   package var unit: String
-  /// 4294967295 for all beyond the busiest 1,000.
+  /// 4294967295 for all entries beyond the busiest 1,000.
   package var uid: UInt32
   /// *answered*: an observer has handled the notification.
   package var outcomes: OutcomeCounts
@@ -700,7 +699,7 @@ package struct ParticipantEntry: Equatable, Sendable {
 
 /// What the processes of a user in a unit did, for the subject *users*.
 package struct UserEntry: Equatable, Sendable {
-  /// 4294967295 for all beyond the busiest 1,000.
+  /// 4294967295 for all entries beyond the busiest 1,000.
   package var uid: UInt32
   /// Empty if it has none.
   package var unit: String
@@ -757,7 +756,7 @@ package struct UserEntry: Equatable, Sendable {
 
 /// A verdict of a bus that writes to no journal, for the subject *verdicts*.
 package struct PastVerdict: Equatable, Sendable {
-  /// The asker.
+  /// The asker's.
   package var connection: ConnectionID
   /// Grows from 1 with each verdict of this daemon.
   package var number: UInt64

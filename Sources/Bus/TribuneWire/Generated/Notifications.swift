@@ -11,9 +11,9 @@ package struct PostOptions: OptionSet, Sendable {
   /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
   /// set's implementation there.
   package static var none: PostOptions { PostOptions(rawValue: 0) }
-  /// Delivered to suspended connections too, after what is buffered for them.
+  /// Suspended connections also receive it, after their buffered notifications.
   package static let immediately = PostOptions(rawValue: 1)
-  /// Kept as the last of its name and object. Without userInfo, the kept one is removed.
+  /// Kept as the last of its name and object. Without userInfo, it removes the kept one.
   package static let retain = PostOptions(rawValue: 2)
   /// Replaces waiting notifications of the same name.
   package static let coalesceByName = PostOptions(rawValue: 4)
@@ -21,7 +21,7 @@ package struct PostOptions: OptionSet, Sendable {
   package static let coalesceByObject = PostOptions(rawValue: 8)
   /// The poster waits until the awaited observers have acknowledged.
   package static let awaited = PostOptions(rawValue: 16)
-  /// With `retain` and the style now: removed when the poster's connection has ended for good.
+  /// With *retain* and the style *now*: removed when the poster's connection has ended for good.
   package static let bound = PostOptions(rawValue: 32)
 
   package static let all: PostOptions = [
@@ -34,12 +34,12 @@ package struct PostOptions: OptionSet, Sendable {
   }
 }
 
-/// When a notification is delivered; the styles of Cocoa's NSNotificationQueue.
+/// When the bus delivers a notification, as in Cocoa's NSNotificationQueue.
 package enum PostingStyle: UInt8, Sendable, CaseIterable {
   case now = 0
   /// At the end of the bus's loop iteration in which it arrived.
   case asSoonAsPossible = 1
-  /// When the bus has nothing else to do.
+  /// When the bus has read all input, or after one second.
   case whenIdle = 2
 }
 
@@ -53,9 +53,9 @@ package struct Post: FrameFields {
 
   package var options: PostOptions
   package var style: PostingStyle
-  /// Awaited: milliseconds until the answer; 0 for the bus's setting for queries.
+  /// If *awaited*: milliseconds until the answer; 0 for `deadlineDefault`.
   package var deadline: UInt32
-  /// Bytes of userInfo in the descriptor; 0 without (`invalidValue`).
+  /// Bytes of userInfo in the descriptor; must be 0 without one (`invalidValue`).
   package var length: UInt32
 
   package init(
@@ -85,7 +85,7 @@ package struct Post: FrameFields {
   }
 }
 
-/// Notifications were dropped here.
+/// The bus has dropped notifications.
 package struct Lost: FrameFields {
   package static let kind = FrameKind.lost
 
@@ -127,16 +127,15 @@ package struct ObserveOptions: OptionSet, Sendable {
   }
 }
 
-/// How notifications are handled while a connection is suspended; the behaviours of Cocoa's
-/// NSDistributedNotificationCenter.
+/// How notifications are handled while a connection is suspended, as in Cocoa's NSDistributedNotificationCenter.
 package enum SuspensionBehavior: UInt8, Sendable, CaseIterable {
   /// The last of each name and object is delivered on resumption.
   case coalesce = 0
   /// They are dropped.
   case drop = 1
-  /// All are delivered on resumption, as far as the buffer holds them.
+  /// All that fit in the buffer are delivered on resumption.
   case hold = 2
-  /// They are delivered at once, after what is buffered.
+  /// They are delivered at once, after the buffered ones.
   case deliverImmediately = 3
 }
 
@@ -145,7 +144,7 @@ package struct Observe: FrameFields {
   package static let kind = FrameKind.observe
 
   package var options: ObserveOptions
-  /// While the connection is suspended.
+  /// Applies while the connection is suspended.
   package var suspension: SuspensionBehavior
 
   package init(options: ObserveOptions = [], suspension: SuspensionBehavior = .coalesce) {
@@ -167,11 +166,11 @@ package struct Observe: FrameFields {
   }
 }
 
-/// How many notifications the client takes.
+/// How many notifications the client accepts.
 package struct Room: FrameFields {
   package static let kind = FrameKind.room
 
-  /// The bus sends notifications until it has sent this many, counted as in `succeed`; from the bus: 0.
+  /// The total of notifications that the bus may send, counted as in `succeed`; in the bus's frame: 0.
   package var limit: UInt64
 
   package init(limit: UInt64) {
@@ -187,11 +186,11 @@ package struct Room: FrameFields {
   }
 }
 
-/// How long this connection's posts wait for slow observers.
+/// How long this connection's posts may wait for slow observers.
 package struct Pace: FrameFields {
   package static let kind = FrameKind.pace
 
-  /// 0 for the bus's setting, 65,535 for as long as it takes.
+  /// Milliseconds; 0 for the bus's setting, 65,535 for no limit.
   package var limit: UInt16
 
   package init(limit: UInt16) {
@@ -234,7 +233,7 @@ package struct Retained: FrameFields {
 
   /// Microseconds since it was posted.
   package var age: UInt64
-  /// Bytes of userInfo in the descriptor; 0 without.
+  /// Bytes of userInfo in the descriptor; 0 without one.
   package var length: UInt32
 
   package init(age: UInt64, length: UInt32 = 0) {
@@ -258,7 +257,7 @@ package struct Done: FrameFields {
 
   /// The sender of the notification.
   package var poster: ConnectionID
-  /// Its serial.
+  /// The notification's serial.
   package var post: UInt64
   package var hasFailed: Bool
 
@@ -284,7 +283,7 @@ package struct Done: FrameFields {
 package enum ObserverFailure: UInt8, Sendable, CaseIterable {
   /// It had not acknowledged at the deadline.
   case timedOut = 0
-  /// Its connection or observation ended before it acknowledged.
+  /// It disconnected, or stopped observing before it got the notification.
   case gone = 1
   /// It reported a failure.
   case failed = 2
@@ -294,9 +293,9 @@ package enum ObserverFailure: UInt8, Sendable, CaseIterable {
 package struct MissingObserver: Equatable, Sendable {
   package var connection: ConnectionID
   package var peer: PeerIdentity
-  /// Gone if its connection or observation ended first.
+  /// Gone: it disconnected, or stopped observing before it got the notification.
   package var failure: ObserverFailure
-  /// Of a failure; else empty.
+  /// Of *failed*; else empty.
   package var reason: String
   /// Microseconds from the post to this failure.
   package var elapsed: UInt64
@@ -326,7 +325,7 @@ package struct MissingObserver: Equatable, Sendable {
   }
 }
 
-/// Who has handled an awaited notification.
+/// Which observers have handled an awaited notification.
 package struct Awaited: FrameFields {
   package static let kind = FrameKind.awaited
 
@@ -360,15 +359,15 @@ package struct Awaited: FrameFields {
   }
 }
 
-/// The facts about a poster.
+/// The identity of a poster.
 package struct PosterFacts: FrameFields {
   package static let kind = FrameKind.poster
 
   /// The sender.
   package var connection: ConnectionID
-  /// Where to remember it, until another sender has the slot.
+  /// Where to remember the sender, until another gets the slot.
   package var slot: UInt32
-  /// Its process; pid 0, uid and gid 4,294,967,295 and empty texts are unknown.
+  /// Its process; pid 0, uid and gid 4,294,967,295, and empty texts mean unknown.
   package var peer: PeerIdentity
 
   package init(connection: ConnectionID, slot: UInt32, peer: PeerIdentity) {
@@ -390,7 +389,7 @@ package struct PosterFacts: FrameFields {
   }
 }
 
-/// Asks for a copy of all frames.
+/// Asks for copies of frames from and to clients.
 package struct Monitor: FrameFields {
   package static let kind = FrameKind.monitor
 

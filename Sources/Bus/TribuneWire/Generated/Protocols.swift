@@ -4,13 +4,13 @@
 
 /// An object.
 package struct ObjectEntry: Equatable, Sendable {
-  /// From the configuration, a pattern.
+  /// An object, or the configuration's pattern.
   package var object: String
   /// Empty without a declaration.
   package var protocolName: String
   /// Delegates of this object itself.
   package var delegates: UInt32
-  /// Of the declaration; 0 without one, or for the configuration's.
+  /// The declaring connection; 0 for the configuration, or without a declaration.
   package var connection: ConnectionID
 
   package init(object: String, protocolName: String, delegates: UInt32, connection: ConnectionID) {
@@ -40,7 +40,7 @@ package struct ProtocolEntry: Equatable, Sendable {
   package var parents: [String]
   /// Methods, with inherited ones.
   package var members: UInt32
-  /// Of the definition; 0 for a file's.
+  /// The defining connection; 0 for a file.
   package var connection: ConnectionID
   package var documentation: String
 
@@ -88,7 +88,7 @@ package struct MemberEntry: Equatable, Sendable {
   package var kind: MethodKind
   package var isRequired: Bool
   package var name: String
-  /// The first two in Varlink's syntax, with parentheses; result empty without a value.
+  /// Parameters and result: Varlink's syntax, with parentheses; result empty without a value.
   package var parameters: String
   package var result: String
   package var documentation: String

@@ -37,8 +37,7 @@ package struct QueryFlags: OptionSet, Sendable {
   package static let overrides = QueryFlags(rawValue: 2)
   /// The asker also wants `progress` when a delegate is asked, and when its outcome is known.
   package static let wantsProgress = QueryFlags(rawValue: 4)
-  /// If the verdict is *allowed*, the action is under way from then on, until the asker cancels the query or its
-  /// connection ends.
+  /// If the verdict is *allowed*, the action is then under way until the asker cancels the query or disconnects.
   package static let begins = QueryFlags(rawValue: 8)
 
   package static let all: QueryFlags = [.isDryRun, .overrides, .wantsProgress, .begins]
@@ -55,15 +54,15 @@ package struct Ask: FrameFields {
   /// Where the field deadline is.
   static let deadlineOffset = 0
 
-  /// Milliseconds until the verdict; 0 for the bus's setting.
+  /// Milliseconds until the verdict; 0 for `deadlineDefault`.
   package var deadline: UInt32
   package var mode: QueryMode
-  /// The verdict without approvals and vetoes.
+  /// The verdict if no participant approves or vetoes.
   package var fallback: VerdictKind
   /// The query that a delegate of the asker's user is answering; 0 for none.
   package var parent: UInt64
   package var flags: QueryFlags
-  /// Why vetoes are overridden; ignored without that flag.
+  /// Why vetoes are overridden; ignored without the flag *overrides*.
   package var overrideReason: String
 
   package init(
@@ -94,11 +93,11 @@ package struct Ask: FrameFields {
   }
 }
 
-/// An action is under way over this connection.
+/// Registers an action that is under way.
 package struct Begin: FrameFields {
   package static let kind = FrameKind.begin
 
-  /// An action of the same user that moves here from another connection; 0 for one that has begun without this bus.
+  /// An action of the same user that moves here from another connection; 0 for one that began without this bus.
   package var query: QueryID
   /// This is the connection's last frame; the action stays.
   package var isLast: Bool
@@ -118,13 +117,13 @@ package struct Begin: FrameFields {
   }
 }
 
-/// How many actions under way a hold is too late for.
+/// How many actions under way began before a hold.
 package struct Late: FrameFields {
   package static let kind = FrameKind.late
 
-  /// The hold's.
+  /// The hold's id.
   package var delegate: DelegateID
-  /// 0: they have ended.
+  /// 0 once all have ended.
   package var actions: UInt32
 
   package init(delegate: DelegateID, actions: UInt32) {
@@ -149,7 +148,7 @@ package struct Question: FrameFields {
   /// The same for all delegates of the query; never reused.
   package var query: QueryID
   package var delegate: DelegateID
-  /// Milliseconds for the delegate.
+  /// Milliseconds for the answer.
   package var timeout: UInt32
   /// The asking process.
   package var asker: PeerIdentity
@@ -201,7 +200,7 @@ package enum AnswerKind: UInt8, Sendable, CaseIterable {
 package struct Answer: FrameFields {
   package static let kind = FrameKind.answer
 
-  /// As in the question, like the delegate.
+  /// Query and delegate as in the question.
   package var query: QueryID
   package var delegate: DelegateID
   package var answer: AnswerKind
@@ -232,7 +231,7 @@ package struct Defer: FrameFields {
   package var query: QueryID
   /// As in the question; 0 for the only delegate of the sender's user that the query waits for.
   package var delegate: DelegateID
-  /// Milliseconds from now.
+  /// New timeout: milliseconds from now.
   package var `extension`: UInt32
 
   package init(query: QueryID, delegate: DelegateID, extension: UInt32) {
@@ -254,10 +253,13 @@ package struct Defer: FrameFields {
   }
 }
 
-/// The stage of a query with one delegate.
+/// How far a query has come with one delegate.
 package enum ProgressStage: UInt8, Sendable, CaseIterable {
+  /// The delegate needs more time.
   case deferred = 0
+  /// The bus has asked the delegate.
   case asked = 1
+  /// The delegate has an outcome.
   case settled = 2
 }
 
@@ -279,10 +281,10 @@ package struct Progress: FrameFields {
 
   package var query: QueryID
   package var delegate: DelegateIdentity
-  /// Milliseconds that it now has; 0 once it has settled.
+  /// Milliseconds that the delegate now has; 0 once it has settled.
   package var timeout: UInt32
   package var stage: ProgressStage
-  /// Once it has settled, as in `verdict`; else ignored.
+  /// At the stage *settled*, as in `verdict`; else ignored.
   package var outcome: OutcomeKind
 
   package init(
@@ -354,17 +356,17 @@ package struct Verdict: FrameFields {
 
   package var query: QueryID
   package var verdict: VerdictKind
-  /// Without approvals and vetoes; for a value query, without a value.
+  /// The query got no approval or veto; for a value query, no value.
   package var isUnanswered: Bool
   /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order.
   package var outcomes: [Outcome]
   /// Vetoes among the outcomes were overridden.
   package var isOverridden: Bool
-  /// As the asker said.
+  /// As in the `ask`.
   package var isDryRun: Bool
   /// Outcomes that are not listed.
   package var omittedCount: UInt32
-  /// If only patterns match the name, a similar one that the asker may know.
+  /// A similar name, unless a delegate or hold has exactly this name.
   package var similarName: String
 
   package init(
@@ -417,7 +419,7 @@ package struct Verdict: FrameFields {
 package enum ConclusionKind: UInt8, Sendable, CaseIterable {
   case allowed = 0
   case vetoed = 1
-  /// The asker cancelled the query, or is gone.
+  /// The asker cancelled the query, or disconnected.
   case cancelled = 2
 }
 

@@ -83,7 +83,7 @@ package struct DelegateEntry: Equatable, Sendable {
 /// A hold, for the subjects *holds* and *chain*.
 package struct HoldEntry: Equatable, Sendable {
   package var connection: ConnectionID
-  /// The hold's own id, its label, and its process.
+  /// The hold's id, label and process.
   package var delegate: DelegateIdentity
   /// Object empty for any.
   package var pattern: String
@@ -126,7 +126,8 @@ package struct HoldEntry: Equatable, Sendable {
 
 /// A delegate that is required and not attached, for the subject *chain*.
 package struct MissingEntry: Equatable, Sendable {
-  /// `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes without a delegate.
+  /// `unit:NAME` (of the system's service manager) or `label:NAME`; `*` if `Default=veto` vetoes because no delegate
+  /// matches.
   package var name: String
 
   package init(name: String) {
@@ -146,7 +147,7 @@ package struct MissingEntry: Equatable, Sendable {
 package struct RetainedEntry: Equatable, Sendable {
   /// The poster's.
   package var connection: ConnectionID
-  /// The user whose account it is in.
+  /// The user in whose share it counts.
   package var uid: UInt32
   package var name: String
   package var object: String
@@ -186,7 +187,7 @@ package struct RetainedEntry: Equatable, Sendable {
 package struct EndingEntry: Equatable, Sendable {
   package var connection: ConnectionID
   package var peer: PeerIdentity
-  /// The missing permission, and the line.
+  /// The missing permission, and any denying line.
   package var why: String
 
   package init(connection: ConnectionID, peer: PeerIdentity, why: String) {
@@ -210,11 +211,11 @@ package struct EndingEntry: Equatable, Sendable {
 
 /// The bus has ended a registration.
 package enum Ended: FrameFields {
-  /// Another delegate was set in this one's place: the new one, with its first 16 patterns at most.
+  /// Another delegate replaced this one: its entry, with at most 16 patterns.
   case replaced(DelegateEntry)
-  /// A hold's time is over.
+  /// A hold has expired.
   case expired
-  /// The policy no longer allows it; the text says why, as a refusal does.
+  /// The policy no longer allows the registration; the text gives the reason.
   case notPermitted(String)
 
   package static let kind = FrameKind.ended

@@ -16,12 +16,12 @@ package struct Welcome: FrameFields {
   package var delegatesMax: UInt32
   /// Queries and awaited posts under way.
   package var queriesMax: UInt32
-  /// Milliseconds for a query or an awaited post: at most; if the frame gives none.
+  /// Milliseconds for a query or awaited post: the maximum; the default.
   package var deadlineMax: UInt32
   package var deadlineDefault: UInt32
-  /// The daemon's process.
+  /// The daemon's process id.
   package var busPID: UInt32
-  /// Its version, for people.
+  /// The daemon's version, for people.
   package var software: String
 
   package init(
@@ -86,12 +86,12 @@ package struct Refusal: FrameFields {
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
-  /// Serial of the registration that the frame made; id of its delegate or hold; 0 without one.
+  /// Serial of the registration; id of the delegate or hold; else 0.
   package var registration: UInt64
   package var delegate: UInt64
   /// Of an `observe`: how many retained notifications follow.
   package var retained: UInt32
-  /// Of a `hold` or `attach`: how many actions are under way that it could have vetoed.
+  /// Of a `hold` or `attach`: number of actions under way that it could have vetoed.
   package var late: UInt32
 
   package init(registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0, late: UInt32 = 0) {
@@ -115,7 +115,7 @@ package struct Okay: FrameFields {
   }
 }
 
-/// Takes a registration or query back.
+/// Ends a registration, query, awaited post or action.
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
@@ -136,13 +136,14 @@ package struct Cancel: FrameFields {
   }
 }
 
-/// Replaces a connection that ended.
+/// Replaces a connection that a restart ended.
 package struct Succeed: FrameFields {
   package static let kind = FrameKind.succeed
 
-  /// Id of that connection.
+  /// Id of the ended connection.
   package var predecessor: ConnectionID
-  /// The notifications that it had received: each `post`, `retained` and `traffic`, and the count of each `lost`.
+  /// Notifications that the predecessor received: each `post`, `retained` and `traffic`, and the `count` of each
+  /// `lost`.
   package var received: UInt64
 
   package init(predecessor: ConnectionID, received: UInt64) {
