@@ -85,7 +85,7 @@ extension Bus {
     announce(.didAttach(delegate))
     var acceptance = Acceptance()
     acceptance.delegate = delegate.identity.id
-    acceptance.chargedLength = before.count * MemoryLayout<UInt64>.size
+    acceptance.chargedLength = (context?.replacedCount ?? before.count) * MemoryLayout<UInt64>.size
     acceptance.context = LoggedContext.ofAttach(timeout: limits.delegateTimeout, replacing: before)
     return acceptance
   }

@@ -32,6 +32,9 @@ enum LoggedContext {
 
   var delegateTimeout: UInt32? { if case .attach(let timeout, _) = self { timeout } else { nil } }
 
+  /// The number of delegates that the `attach` replaced. At a replay, the log may no longer have all of them.
+  var replacedCount: Int? { if case .attach(_, let replaced) = self { replaced.count } else { nil } }
+
   static func ofAttach(timeout: UInt32, replacing replaced: [DelegateRegistration]) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: 0)
     buffer.append(timeout)
