@@ -55,7 +55,7 @@ struct RetainedTests {
 
   @Test("a long snapshot takes little memory, and reaches a slow reader whole, with later changes behind it")
   func longSnapshot() throws {
-    let count = Seeds.isLong ? 1_000_000 : 60_000
+    let count = Seeds.isLong ? 200_000 : 40_000
     let bus = try TestBus(configuration: "[Bus]\nLogMax=1G\n[Notifications]\nRetainedMax=1G\n")
     let (poster, reader) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
     func retain(_ numbers: some Sequence<Int>, _ text: String) throws {
