@@ -142,8 +142,9 @@ extension Life {
           configuration, taking: atStart, keptBy: "keeper",
           log: Log(level: Life.logLevel, journal: nil), isStepped: true)
         started = bus
-        observeCommits(of: bus)
         bus.takeOver()
+        // Before, commits are of a state that the log gets only at the end of the take-over.
+        observeCommits(of: bus)
         replayed = bus.replayed
         for socket in atStart.takeListening() {
           try bus.listen(on: Listener(passed: FileDescriptor(owning: socket.descriptor), path: "bus"))
