@@ -148,7 +148,7 @@ struct FloodTests {
     let bus = try TestBus(
       configuration: "[Bus]\nFrameTimeoutSec=10min\n[Object \"o\"]\nProtocol=P\n", folder: folder)
     let root = try RawClient.greeted(bus)
-    try Self.retain(4000, root)
+    try root.retain(4000, as: "kept.number", text: "x")
     let greedy = try (0..<110).map { _ in try RawClient.greeted(bus, as: 65_534) }
     let other = try RawClient.greeted(bus, as: 65_533)
     // Withhold the last byte of posts that do not fit the socket until the bus stops for a moment.
@@ -169,13 +169,6 @@ struct FloodTests {
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
   }
 
-  private static func retain(_ count: Int, _ poster: RawClient) throws {
-    for number in 0..<count {
-      try poster.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
-    }
-    try poster.settle()
-  }
-
   @Test(
     "a question, its answer and its verdict come before the lists of many users",
     arguments: [(100, 4000), (1500, 200)] as [(UInt32, Int)])
@@ -183,7 +176,7 @@ struct FloodTests {
     try TribuneSystem.ThisProcess.raiseDescriptorLimit()
     let bus = try TestBus.allowingAll()
     let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
-    try Self.retain(retainedCount, asker)
+    try asker.retain(retainedCount, as: "kept.number", text: "x")
     try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["a.shouldB"]), serial: 1)
     let users = try (0..<userCount).map { try RawClient.greeted(bus, as: 60_000 + $0) }
     let before = try asker.busEntry().posted
@@ -207,7 +200,7 @@ struct FloodTests {
   @Test("a bus that ends does not answer all lists that wait", arguments: [SIGINT, SIGTERM])
   func endBehindLists(signal: CInt) throws {
     let bus = try TestBus.allowingAll()
-    try Self.retain(4000, try RawClient.greeted(bus))
+    try RawClient.greeted(bus).retain(4000, as: "kept.number", text: "x")
     let clients = try (0..<60).map { try RawClient.greeted(bus, as: 60_000 + $0 % 4) }
     let count: Serial = 500
     try bus.freeze()

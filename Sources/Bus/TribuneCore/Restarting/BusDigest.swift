@@ -9,7 +9,7 @@ import TribuneWire
 /// detached connections. The server restores these without a replay, or counts their losses. A digest also
 /// lacks the turns of questions, which `finishRestoring` completes after the replay, and the exempt bytes of
 /// queries: a replay exempts a query although the log had no room for that when the query came.
-package struct BusDigest: Equatable {
+package struct BusDigest {
   package enum Part: Comparable {
     case connection, query, action, awaitedPost, retained, account
   }
