@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSimulatedKernel
-import Glibc
 import TribuneCore
 import TribuneServer
 
@@ -19,11 +18,7 @@ extension Life {
     Kernel.dieAfter(points, at: place)
   }
 
-  /// Set by `SIMULATE_REPLAYS`. Off by default, because some differences have no explanation yet.
-  static let comparesReplays = unsafe getenv("SIMULATE_REPLAYS") != nil
-
   func observeCommits(of bus: BusInstance) {
-    guard Self.comparesReplays else { return }
     bus.observeCommits { [weak self, weak bus] in
       guard let self, let bus, Kernel.isToDie || isHandingOver else { return }
       if !Kernel.busIsDead {

@@ -379,7 +379,8 @@ struct UserAccountTests {
     for serial in 1...3 as ClosedRange<Serial> {
       bus.attach(["q.b", "q.shouldB"], by: delegate, serial: serial, label: "\(serial)")
     }
-    bus.observe("a", by: delegate, serial: 4, .awaited)
+    let observer = bus.connect(uid: 1001)
+    for slot in [delegate, observer] { bus.observe("a", by: slot, serial: 4, .awaited) }
     bus.hold("q.*", by: delegate, serial: 5)
     bus.ask("q.b", by: asker, serial: 1, mode: .collect, text: "x")
     bus.ask("q.shouldB", by: asker, serial: 2, mode: .all, text: "x")
@@ -388,6 +389,7 @@ struct UserAccountTests {
     bus.answer(.value, String(repeating: "v", count: 300), query: 1, delegate: 1, from: delegate)
     bus.answer(.veto, "no", query: 2, delegate: 1, from: delegate)
     bus.post("a", by: asker, serial: 5, .awaited)
+    bus.done(5, of: 1, by: observer)
     let counted = bus.userByteCounts
     #expect((counted[1000] ?? 0) > 300 + 4 * 192 + 13 * 128 && (counted[1001] ?? 0) > 0)
     _ = bus.take()

@@ -97,9 +97,13 @@ extension Bus {
   ) -> Int {
     guard !waiting.isEmpty else { return 0 }
     var length = Self.underWayOverhead + keyLength
-    for slot in waiting { length += Self.participantOverhead + connections[slot].peer.textLength }
+    for slot in waiting { length += rememberedLength(ofObserver: slot) }
     for one in missing { length += Self.participantOverhead + one.peer.textLength }
     return length
+  }
+
+  func rememberedLength(ofObserver slot: ConnectionSlot) -> Int {
+    Self.participantOverhead + connections[slot].peer.textLength
   }
 
   /// Throws if the bytes do not fit in the user's share of the log. Ignores exempt bytes, and answers, which

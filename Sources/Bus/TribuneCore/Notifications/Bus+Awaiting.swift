@@ -123,6 +123,9 @@ extension Bus {
       addMissing(number, slot, failure, reason: reason, at: now)
     } else {
       post.acknowledged += 1
+      let released = rememberedLength(ofObserver: slot)
+      post.rememberedByteCount -= released
+      endRemembering(released, answers: 0, of: post.poster)
     }
     post.waiting.remove(slot)
     connections[slot].unacknowledgedPosts.remove(number)
