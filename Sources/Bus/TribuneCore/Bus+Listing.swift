@@ -75,8 +75,22 @@ extension Bus {
 
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  package func retainedNotifications(of connection: UInt64) -> [RetainedNotification] {
-    retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
+  /// The retained notifications of a connection, or of all connections if `connection` is 0. Leaves out most of
+  /// those that the requester may not list, and visits none of these: a user who may list little must not cost
+  /// much. `listableEntry` decides about the rest.
+  package func retainedNotifications(
+    of connection: UInt64, for slot: ConnectionSlot?
+  ) -> [RetainedNotification] {
+    var found: [RetainedNotification] = []
+    if let patterns = slot.flatMap({ patternsOfListable(at: $0) }) {
+      var numbers: Set<UInt64> = []
+      for pattern in patterns {
+        found += retained.matching(pattern, object: nil).filter { numbers.insert($0.number).inserted }
+      }
+    } else {
+      found = retained.all
+    }
+    return connection == 0 ? found : found.filter { $0.sender.rawValue == connection }
   }
 
   package func listableEntry(

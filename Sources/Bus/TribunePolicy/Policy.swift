@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneWire
+
 /// The lines that decide which process may do what. The bus refuses an action that is not allowed by any
 /// line. A deny line overrides all allow lines, whatever the order of the lines. A registration needs one
 /// allow line that covers its whole pattern. A deny line for any part of the pattern refuses the
@@ -54,6 +56,15 @@ package struct Policy: Equatable, Sendable {
   /// True if the policy could allow the request for some process of the user. Assumes that the process is in
   /// all groups and units that allow lines need, and in none that deny lines name.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
+    possibleLines(for: user).decision(on: request).isAllowed
+  }
+
+  /// The patterns of the lines that could allow some process of the user to retain notifications.
+  package func retainedPatterns(of user: UInt32) -> [Pattern] {
+    possibleLines(for: user).filter { $0.effect == .allow && $0.actions.contains(.retain) }.flatMap(\.names)
+  }
+
+  private func possibleLines(for user: UInt32) -> [BoundLine] {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
       switch line.effect {
@@ -61,7 +72,7 @@ package struct Policy: Equatable, Sendable {
       case .deny: line.applies(to: subject)
       }
     }
-    return possible.map { $1.bound(to: user, as: $0) }.decision(on: request).isAllowed
+    return possible.map { $1.bound(to: user, as: $0) }
   }
 
   /// The decision as text for people, such as `denied by 20.policy:4`.

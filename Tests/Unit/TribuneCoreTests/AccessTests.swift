@@ -274,6 +274,24 @@ struct AccessTests {
     }
   }
 
+  @Test("A list visits only retained notifications that are the user's own or that a line lets it list")
+  func visited() {
+    apply(
+      "allow post,retain a.** user:ann", "allow list b.** *.x user:ann", "allow * c.** group:9",
+      "deny list b.y user:*")
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
+    for name in ["b.x", "b.y", "c.x", "c.y", "d"] { bus.post(name, text: "{}", by: other, .retain) }
+    for name in ["a.x", "a.y"] { bus.post(name, text: "{}", by: ann, .retain) }
+    func visited(of connection: UInt64, for slot: ConnectionSlot?) -> [String] {
+      bus.bus.retainedNotifications(of: connection, for: slot).map { $0.entry(at: bus.now).name }.sorted()
+    }
+    #expect(visited(of: 0, for: ann) == ["a.x", "a.y", "b.x", "b.y", "c.x", "c.y"])
+    #expect(visited(of: 1, for: ann) == ["a.x", "a.y"])
+    #expect(visited(of: 0, for: other).count == 7 && visited(of: 0, for: nil).count == 7)
+    #expect(
+      bus.bus.retainedEntries(of: 0, for: ann, at: bus.now).map(\.name) == ["a.x", "a.y", "b.x", "c.x"])
+  }
+
   private static let delegateLines: [([String], [[String]])] = [
     (["allow list ** user:ann"], [["a.*", "b.c", "d.**"], ["b.c"]]),
     (["allow list a.x b.** user:ann"], [["a.*", "b.c"], ["b.c"]]),

@@ -495,7 +495,7 @@ extension Progress {
 
 extension Bus {
   func retainedEntries(of connection: UInt64, for slot: ConnectionSlot?, at now: Instant) -> [RetainedEntry] {
-    retainedNotifications(of: connection).compactMap { listableEntry(of: $0, for: slot, at: now) }
+    retainedNotifications(of: connection, for: slot).compactMap { listableEntry(of: $0, for: slot, at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }
 

@@ -110,6 +110,13 @@ extension Bus {
     return entry
   }
 
+  /// Patterns of all names of retained notifications that the connection may list. That is what a line allows
+  /// it to list, and what its user may retain, because a connection may list its own. nil means all names.
+  func patternsOfListable(at slot: ConnectionSlot) -> [Pattern]? {
+    guard let permissions = deciding(at: slot) else { return nil }
+    return permissions.listedPatterns + permissions.policy.retainedPatterns(of: permissions.subject.user)
+  }
+
   package func visibleUsers(for slot: ConnectionSlot) -> VisibleUsers {
     guard let permissions = deciding(at: slot), !permissions.decision(on: .listAll).isAllowed else {
       return .all
@@ -200,7 +207,7 @@ extension Bus {
       filterBuffered(for: slot)
     }
     detach(delegates, at: now)
-    for kept in retained.all(of: nil) {
+    for kept in retained.all {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       guard !access.mayRetain(name, object, user: kept.uid) else { continue }
       forgetRetained(name: name, object: object)

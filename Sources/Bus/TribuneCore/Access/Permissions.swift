@@ -24,6 +24,11 @@ final class Permissions {
     }
   }
 
+  /// The patterns of the lines that allow the subject to list.
+  var listedPatterns: [Pattern] {
+    (common.lines + own.lines).filter { $0.effect == .allow && $0.actions.contains(.list) }.flatMap(\.names)
+  }
+
   func actions(with key: RawSpan, nameLength: Int) -> ActionSet {
     actions(with: key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
   }

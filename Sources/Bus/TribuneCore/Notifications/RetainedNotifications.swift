@@ -81,11 +81,10 @@ struct RetainedNotifications: ~Copyable {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// The notifications of a sender. If `sender` is nil, the notifications of all senders.
-  func all(of sender: ConnectionID?) -> [RetainedNotification] {
+  var all: [RetainedNotification] {
     var found: [RetainedNotification] = []
     Self.visitAll(root, nil, &found)
-    return sender == nil ? found : found.filter { $0.sender == sender }
+    return found
   }
 
   private static func visit(

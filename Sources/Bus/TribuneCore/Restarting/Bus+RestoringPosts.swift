@@ -162,7 +162,7 @@ extension Bus {
   }
 
   package mutating func allRetained() -> [RetainedNotification] {
-    retained.all(of: nil).sorted { $0.number < $1.number }
+    retained.all.sorted { $0.number < $1.number }
   }
 
   /// Restores a notification as the newest retained one. After this call, the retained notifications can

@@ -130,7 +130,8 @@ final class Lister {
       interpreter.sender.unreadFiles.examineIfDue()
       listing.parts = parts(of: bus.value.accountEntries(for: slot)) { .account($0) }
     case .retained:
-      listing.parts = parts(of: bus.value.retainedNotifications(of: list.connection)) { [bus] notification in
+      let retained = bus.value.retainedNotifications(of: list.connection, for: slot)
+      listing.parts = parts(of: retained) { [bus] notification in
         bus.value.listableEntry(of: notification, for: slot, at: now).map { .retained($0) }
       }
       listing.arrange = Self.byName
