@@ -16,7 +16,8 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Marks this gateway's questions for FleetLock clients. Other hosts must not learn the mark.
+  /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. Another host
+  /// that knew the mark could pass off its own questions as such.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()

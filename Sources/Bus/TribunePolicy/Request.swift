@@ -20,8 +20,8 @@ package struct Request: Sendable {
     isSatisfiedByPart = true
   }
 
-  /// A hypothetical request, for an explanation or an expectation. A request to list `**` without an object
-  /// is the request to list everything. Throws if clients cannot make the request.
+  /// A hypothetical request, of a client that asks what it may do, or of an `expect` line. A request to list
+  /// `**` without an object is the request to list everything. Throws if clients cannot make the request.
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {

@@ -73,7 +73,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - parents: protocols to inherit from, instead of the library's protocols of the same names.
-  ///   - yields: if true, and a file has another definition of a name, keeps that one instead of throwing.
+  ///   - yields: if a file defines a name differently, true keeps the file's definition, and false throws.
   @discardableResult
   package mutating func add(
     _ source: ProtocolSource, inheriting parents: [DelegateProtocol] = [],

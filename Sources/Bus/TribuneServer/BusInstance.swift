@@ -15,8 +15,8 @@ package final class BusInstance {
 
   /// - Parameters:
   ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
-  ///   - isStepped: true in the simulation. The simulation's loop then serves the main queue instead of
-  ///     `EventLoop`, and the bus closes descriptors without threads.
+  ///   - isStepped: true in the simulation, whose own loop serves the main queue. If false, `EventLoop`
+  ///     serves it, and the bus closes descriptors on separate threads.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -83,14 +83,14 @@ package final class BusInstance {
 
   // MARK: Start and end
 
-  /// If this process dies before `endTakeOver`, the log counts an unfinished recovery.
+  /// Takes over the previous daemon's bus. Until `endTakeOver`, the log counts this recovery as unfinished.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
   }
 
   /// Must also be called if starting fails after `takeOver`. The log is not the cause of such a failure, so
-  /// it must not count an unfinished recovery.
+  /// it must not count this recovery as unfinished.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {
@@ -153,8 +153,8 @@ package final class BusInstance {
 
   package func checkDeadlines() { server.handleDue() }
 
-  /// The core's state, and the state that this daemon has replayed from the log (nil in release builds).
   package var digest: BusDigest { server.bus.value.digest() }
+  /// The core's state after this daemon replayed the log; nil in release builds.
   package var replayed: BusDigest? { server.replayed }
 
   #if DEBUG

@@ -6,7 +6,7 @@ import TribuneSystem
 /// Limits the log lines per second that each user can cause, because a flood would hide other users' entries.
 /// Root and the bus's own user are exempt, because they could control the bus anyway.
 package final class UserLineBudgets {
-  /// If this many users have budgets, `take` drops all budgets without omitted lines before it adds another.
+  /// Before `take` adds a budget beyond this number, it drops all budgets that have omitted no lines.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int

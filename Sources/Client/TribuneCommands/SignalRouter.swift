@@ -47,9 +47,9 @@ actor SignalRouter {
 
   /// Runs the command. If an option chose the bus, a tribunectl that the command runs uses the same bus.
   ///
-  /// - Parameter socket: returns a connection that the command inherits. As with flock(1), if this process is
-  ///   killed, the connection's holds and action stay until the command ends. With nil, the command inherits
-  ///   no connection: it may have fewer privileges than this process, and must not use this process's.
+  /// - Parameter socket: returns the socket of a connection, for the command to inherit. Even if this process
+  ///   is killed, the connection's holds and action then stay until the command ends. If nil, the command
+  ///   inherits no connection, with which it could use the privileges of this process.
   /// - Returns: how the command ended. If a signal prevented its start, the result is a kill by this signal.
   ///   If the start fails, this function reports the failure, and returns the exit status of a shell for such
   ///   a failure.

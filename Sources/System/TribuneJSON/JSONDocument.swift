@@ -87,7 +87,7 @@ import TribuneWire
     }
   }
 
-  /// True for integers. A number such as `1.0` or `1e3` is an integer if it fits into `Int64`.
+  /// True for integers. A number such as `1.0` or `1e3` is an integer if its magnitude is below 2^63.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true

@@ -8,10 +8,10 @@ extension PeerUnits {
   /// True if systemd is the system's service manager.
   package static var exist: Bool { sd_booted() > 0 }
 
-  /// Finds the units of a process. The units are empty if the process has ended or is in another namespace.
+  /// Finds the units of a process. They are empty if it has ended, or is outside this pid namespace.
   package init(of pid: Int32) {
     self.init()
-    // libsystemd takes pid 0 as the calling process.
+    // The kernel reports pid 0 for a process outside this namespace. libsystemd would take 0 as the caller.
     guard pid > 0 else { return }
     unsafe self.init(
       system: Self.text { unsafe sd_pid_get_unit(pid, $0) } ?? "",

@@ -84,9 +84,10 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
   /// After any other error, it skips the section.
   let begin: Begin
   /// Applies the strictest setting after an unknown key or an unreadable line, because the operator may have
-  /// meant the line to forbid something.
+  /// meant the line to forbid something. If nil, the settings stay as they are.
   let doubt: Doubt?
-  /// The consequence of an unknown key, as text for the message. If nil, the reader ignores unknown keys.
+  /// The consequence of an unknown key, as text for the message. If nil, the message says that the key is
+  /// ignored, unless the key belongs in another section that has a consequence.
   let consequence: String?
 
   package init(

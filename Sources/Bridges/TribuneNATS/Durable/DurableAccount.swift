@@ -4,9 +4,9 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. The
-/// record uses the numbers that each sending gateway process gives, because its notifications arrive in
-/// order. The stream's own numbers are unsuitable: after a SIGKILL, a NATS server may reuse them.
+/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. Each
+/// sending gateway process numbers its notifications, which arrive in this order. The record uses these
+/// numbers, not the stream's own ones, which a NATS server may reuse after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
   /// How many gateway processes of each host the account remembers.

@@ -61,8 +61,8 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // If a post is under way or a loss is unannounced, a kill must not lose it. So `acknowledge` writes the
-      // account afterwards.
+      // A kill must lose neither a post under way nor an unannounced loss. If there is one, `acknowledge`
+      // writes the account afterwards.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -115,8 +115,8 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: the message's place in its stream. Another stream may have replaced that stream
-  ///   since.
+  /// - Parameter position: the message's place in its stream; nil if unknown. Another stream may have
+  ///   replaced that stream since.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()

@@ -13,7 +13,7 @@ import TribuneWire
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// The consumer that has acknowledged least, if a purge had to keep messages for it.
+    /// The consumer that has acknowledged least, if a purge had to keep messages for it; otherwise nil.
     var slowest: String?
     var consumer: Consumer?
   }

@@ -63,8 +63,8 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that a write of unknown outcome expects. Once the lease has a later revision, this write
-  /// can no longer succeed.
+  /// The revision that a write of unknown outcome expects; nil without such a write. Once the lease has a
+  /// later revision, this write can no longer succeed.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false

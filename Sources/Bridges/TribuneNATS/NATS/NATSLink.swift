@@ -51,7 +51,7 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// When the last answered ping was sent, or when the last connection was made.
+  /// When the last answered ping was sent, or the last connection was made; nil before the first connection.
   private var provenAt: ContinuousClock.Instant?
 
   var lack: String? { publisher.lack }

@@ -3,7 +3,7 @@
 /// Losses that are not announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
-    /// Nil if any host may be concerned.
+    /// The host whose notifications are lost; nil if those of any host may be lost.
     var host: String?
     /// Nil if unknown.
     var count: UInt64?
@@ -12,7 +12,7 @@ nonisolated struct Losses: Equatable, Sendable {
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// Also counts the losses of hosts beyond `hostsMax`.
+  /// The sum of the losses without a host, and of those of hosts beyond `hostsMax`; nil for none.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }

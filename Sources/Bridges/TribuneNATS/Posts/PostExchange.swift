@@ -126,7 +126,7 @@ final class PostExchange {
 
   // MARK: Losses
 
-  /// `count` is nil if unknown; `host` is nil if any host may be concerned.
+  /// `count` is nil if unknown. `host` is nil if notifications of any host may be lost.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()

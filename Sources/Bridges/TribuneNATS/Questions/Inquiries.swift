@@ -30,8 +30,9 @@ nonisolated final class Inquiries: Sendable {
     /// The unlisted hosts that the gateway does not ask until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// When each host of the roster last announced itself. `hearsSince`: when this host began to listen.
+    /// When each host of the roster last announced itself.
     var heardAt: [String: ContinuousClock.Instant] = [:]
+    /// When this host began to listen for announcements.
     var hearsSince = ContinuousClock.now
     var alarm = Alarm()
   }

@@ -132,7 +132,8 @@ nonisolated final class RemoteQuestions: Sendable {
     reply(.progress(timeout: span + Inquiry.margin * 2, status: status), to: message)
   }
 
-  /// Answers late questions with a failure. If the bus hangs, this host must not count as missing.
+  /// Answers the questions that are past `due` with a failure. With a hung bus, this host would otherwise
+  /// count as missing, which need not veto (`OnMissingHost=abstain`).
   private func sound() {
     let late = state.withLock { state -> [Running] in
       state.alarm.stop()
@@ -147,7 +148,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// True if this host answers the name. Of all kinds of `GatewayName`, only reports cross between hosts.
+  /// True if other hosts may ask the name. Of the `GatewayName`s, they may ask only reports (`HostReport`).
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue

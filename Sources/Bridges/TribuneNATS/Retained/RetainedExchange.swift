@@ -116,8 +116,8 @@ final class RetainedExchange {
   }
 
   func tick() {
-    // If a notification matches two patterns, `notifications.retainedCount` decreases only after its
-    // delivery. So the check at the last delivery may have come too early.
+    // `notifications.retainedCount` counts a notification once for each pattern that it matches, and
+    // decreases when an extra copy arrives. The check after the last delivery may have come before that.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }

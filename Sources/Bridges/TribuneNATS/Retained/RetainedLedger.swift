@@ -6,9 +6,9 @@
 /// another host's value came first, the gateway posts that value, and drops the local value. So an
 /// overwritten value never returns.
 ///
-/// The gateway also reads its own posts from the bus. Until it has read such a post, it cannot know whether
-/// the post overwrites a local value on the bus. So the gateway stores the local value, and then posts it
-/// again.
+/// The gateway also reads its own posts from the bus. If it reads a local value before its last own post,
+/// this post may overwrite the local value on the bus. The gateway still stores the local value, and posts it
+/// again when the bucket delivers it.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -83,8 +83,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// Prepares for reading the bus again, after a gap or on a new bus. The retained notifications then include
-  /// the gateway's earlier posts, except the one in flight. The bucket delivers all values again.
+  /// Prepares for reading the bus from the start. All retained notifications come again, with the gateway's
+  /// own posts except the one under way (`posting`). The bucket also delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0

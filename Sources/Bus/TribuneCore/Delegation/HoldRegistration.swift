@@ -12,7 +12,7 @@ final class HoldRegistration: Hashable {
   /// nil if the hold is for any object.
   let object: String?
   var why: String
-  /// The serial of the last `amend`. It is in use until the next `amend` or the end of the hold.
+  /// The serial of the last `amend`, in use until the next one or the hold's end; nil without an `amend`.
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?

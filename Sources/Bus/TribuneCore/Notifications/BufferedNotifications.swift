@@ -91,7 +91,7 @@ package struct FlushedNotifications {
   package let lost: UInt64
 }
 
-/// The bus's decision about a run for one receiver.
+/// The bus's decision about a run (frames of one name and object) for one receiver.
 package enum Admission {
   /// The run was buffered or dropped.
   case keptBack
@@ -99,8 +99,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run for the buffers of any number of connections. All buffers share one copy of the run, because the bus
-/// reuses the memory in which it received the run.
+/// A run of frames (`Run`) for the buffers of any number of connections. All buffers share one copy of it,
+/// because the bus reuses the memory in which it received the run.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -27,8 +27,8 @@ final class DeclarationRegistration {
     self.protocolCount = protocolCount
   }
 
-  /// The object for which the policy must allow the declaration. Empty (for any object) if the declaration
-  /// defines protocols, because protocols apply to the whole bus.
+  /// The object for which the policy must allow the declaration. It is empty if the declaration defines
+  /// protocols. The policy must then allow all objects, because protocols apply to the whole bus.
   static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
 
   var objectToPermit: String { Self.objectToPermit(object, isDefinition: isDefinition) }
@@ -129,8 +129,8 @@ struct Declarations {
 
   // MARK: Definitions
 
-  /// - Parameter yields: if true, and a file defines a protocol of the same name differently, the library
-  ///   keeps the file's protocol, and this method does not throw.
+  /// - Parameter yields: if a file defines a protocol of the same name differently, true keeps the file's
+  ///   protocol, and false throws.
   mutating func define(
     _ source: [UInt8], for definer: Definer, inheriting parents: [DelegateProtocol],
     yieldingToFiles yields: Bool

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// The counts of the keys that come first in the order of `inShares`, and one tally for all other keys. So
-/// the memory is bounded.
+/// Counts by key in bounded memory. The keys that come first in the order of `inShares` have a tally each.
+/// All other keys share one tally.
 package struct Busiest<Key: Hashable, C: Counts> {
   package static var countMax: Int { 1000 }
   /// Eviction must rank all keys, so it removes many keys at once.
@@ -15,7 +15,7 @@ package struct Busiest<Key: Hashable, C: Counts> {
 
   package init() {}
 
-  /// - Parameter uid: the user to whose share the key belongs. After root uses a key, the share is root's.
+  /// - Parameter uid: the user of a new key, for the order of `inShares`. Keys that root uses become root's.
   package mutating func tally(of key: Key, for uid: UInt32) -> Tally<C> {
     if let tally = tallies[key] {
       if uid == 0 { tally.uid.value = 0 }

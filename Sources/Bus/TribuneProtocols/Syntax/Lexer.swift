@@ -14,7 +14,7 @@ struct Token {
   var range: Range<Int>
   var line: Int
   var column: Int
-  /// The comment that ends on the line above the token.
+  /// The comment that ends on the line above the token; nil if there is none.
   var comment: Range<Int>?
 }
 

@@ -132,8 +132,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// - Returns: true if the receiver, a suspended connection, gets the run at once. This function has then
-  ///   already queued the receiver's buffered notifications.
+  /// Returns true if the suspended receiver gets the run of notifications at once. This method has then
+  /// queued the receiver's buffered notifications. Returns false if the run was buffered or dropped.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let admission = bus.value.admit(receiver, &run)
     defer { recorder.storeAllBufferedCounts() }

@@ -151,7 +151,7 @@ final class Compactor {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Nil if the frame can be logged. If space is short, can first compact the log.
+  /// Why the log cannot take the frame; nil if it can. If space is short, can first compact the log.
   func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
     var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }

@@ -314,7 +314,7 @@ final class Recorder {
     return buffer
   }
 
-  /// - Returns: nil without a keeper.
+  /// - Returns: the entry's position in the log; nil without a keeper, because the entry is then not logged.
   @discardableResult
   func record(
     _ kind: EntryKind, of id: ConnectionID = .bus, at moment: Instant? = nil, words: (UInt64, UInt64)? = nil,

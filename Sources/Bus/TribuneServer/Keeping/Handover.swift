@@ -41,8 +41,8 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // The keeper already has the files of retained notifications, except those that the bus could not
-    // duplicate for lack of descriptors.
+    // Gives these files to the keeper. It already has those of retained notifications, except any that the
+    // bus could not duplicate, for example for lack of descriptors.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -50,8 +50,9 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts down the connections that the keeper has not acknowledged, because their clients must notice the
-  /// loss. The keeper forgets these connections. The next daemon then gives their clients time to reconnect.
+  /// Shuts down connections that the keeper has not acknowledged, so that their clients notice the loss.
+  /// Makes the keeper forget them. The next daemon gives clients with registrations, actions or bound
+  /// notifications time to reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)

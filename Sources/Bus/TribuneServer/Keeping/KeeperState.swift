@@ -13,7 +13,7 @@ nonisolated package struct KeeperState: Equatable {
     case vacant
     /// → awaited, vacant
     case owned(by: BusID)
-    /// The keeper waits for the next bus until this time; if nil, until the lease ends. → owned, vacant
+    /// Waits for a bus until this time; if nil, until the lease (`KeptItem.Kind.lease`) ends. → owned, vacant
     case awaited(until: Instant?)
   }
 

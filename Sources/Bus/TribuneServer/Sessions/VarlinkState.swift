@@ -4,7 +4,7 @@ import TribuneWire
 
 /// The state of a session that only Varlink needs, except `SessionFlags.inCall`, which the log must have.
 final class VarlinkState {
-  /// Makes the tickets of this connection hard to guess.
+  /// A part of each `Ticket` for this connection, so that other clients cannot guess tickets.
   let secret: UInt64
   /// The number of leading input bytes that the bus has searched, and that contain no zero byte.
   var scannedCount = 0
@@ -16,7 +16,7 @@ final class VarlinkState {
   var isLast = false
   var endsConnection = false
   var isHalfClosed = false
-  /// The bus's refusal of an answer that another connection has given with this connection's ticket.
+  /// The bus's refusal of the last answer with a ticket of this connection; nil if the bus accepted it.
   var refusal: WireError?
 
   init(secret: UInt64) { self.secret = secret }

@@ -19,8 +19,8 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command, and reports its result if the poster waits for it. Keeps a gap for the environment of
-  /// the next command, and returns false.
+  /// Runs the command for a notification, reports its result if the poster waits for it, and returns true.
+  /// Keeps a gap for the environment of the next command, and returns false.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

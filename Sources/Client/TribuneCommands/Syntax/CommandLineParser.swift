@@ -60,7 +60,7 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// Finds an option. If the verb is still unknown, searches the options of all verbs.
+  /// Finds an option of the verb, or else of any verb. `request()` refuses an option that the verb lacks.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }

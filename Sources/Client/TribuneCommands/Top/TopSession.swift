@@ -26,8 +26,8 @@ actor TopSession {
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// True from SIGTSTP to SIGCONT. This type must not draw then, because the shell owns the terminal. After
-  /// `ThisProcess.stop()`, this thread can still run for a moment.
+  /// True from SIGTSTP to SIGCONT. The shell then owns the terminal, so this session must not draw. Without
+  /// this flag, it could, because this thread can still run for a moment after `ThisProcess.stop()`.
   private var isStopped = false
   private var isStale = false
 
@@ -35,8 +35,8 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
-    // From now on, the watch delivers the signals to `signals`. Until now, it has raised them instead, and
-    // would raise them for ncurses' handlers.
+    // Until the first use of `signals`, here, the watch raises each signal again. Later, after ncurses has
+    // set its handlers, that would run them.
     let signals = context.signals.signals
     let interruption = Task {
       for await signal in signals {

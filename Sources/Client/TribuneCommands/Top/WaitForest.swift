@@ -51,8 +51,8 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // If the asker's connection also has this delegate, the asker's other queries are not shown below it:
-      // the answer need not depend on them.
+      // The queries of the delegate's connection come below the delegate. They are left out if the asker has
+      // the same connection, because the delegate's answer then need not depend on them.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

@@ -17,7 +17,7 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Tracks the bus of the connection that carries the query and the later posts.
+  /// Tracks whether the connection for the query and the later posts reaches a bus.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {

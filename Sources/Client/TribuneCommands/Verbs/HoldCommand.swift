@@ -42,7 +42,7 @@ struct HoldCommand: Command {
   private let process: WatchedProcess?
   private let runsAnyway: Bool
   let lateness: Lateness
-  /// Tracks the bus of the holds' connection.
+  /// Tracks whether the connection that has the holds reaches a bus.
   let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -191,9 +191,8 @@ struct HoldCommand: Command {
     return termination.shellStatus
   }
 
-  /// A text about the time that the holds still last. After a wait for a bus, `start` gives other clients 5 s
-  /// to return if there is a command. The holds are already in force in these 5 s, so the text gives the time
-  /// that is left.
+  /// A text about the time until the holds expire, as the user wrote it. If less is left, because `start` has
+  /// given other clients 5 s to return, the text has the rest. In these 5 s, the holds are already in force.
   private func term(_ standing: HoldStanding) -> String {
     guard let span, let left = standing.left else { return "" }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"

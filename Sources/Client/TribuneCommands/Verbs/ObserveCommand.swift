@@ -10,7 +10,7 @@ struct ObserveCommand: Command {
   private let patterns: [String]
   private let object: String
   private let count: Int64?
-  /// How long to wait for `count` notifications.
+  /// How long to wait for `count` notifications; nil for no limit.
   private let limit: Duration?
   private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
@@ -130,10 +130,10 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Appends a gap. With --format, which has no place for gaps, reports the gap on standard error.
+  /// Appends a gap. With --format, which has no place for gaps, reports it on standard error instead.
   private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
     guard format != nil else { return context.append(gap, to: &output) }
-    // The connection's event handler reports an interruption.
+    // The other gaps are interruptions. `connectToStay` has set an event handler that reports them.
     if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
 }

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneWire
 
 struct TopCommand: Command {
-  /// With --once, a signal has its default effect and ends the command at once.
+  /// If the command prints the table once, a signal has its default effect, which ends the command.
   var signals: [Int32] {
     library == nil ? [] : TopSession.ending + JobControl.signals + [Signals.windowChange]
   }
@@ -15,7 +15,7 @@ struct TopCommand: Command {
 
   private let view: TopView
   private let delay: Duration
-  /// Nil to print the table once.
+  /// Nil to print the table once: with --once, for a program, or without a terminal that ncurses can use.
   private let library: NcursesLibrary?
 
   init(_ invocation: Invocation) throws(CommandError) {

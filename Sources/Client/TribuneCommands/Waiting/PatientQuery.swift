@@ -34,7 +34,7 @@ struct PatientQuery: Sendable {
   /// - Returns: the last verdict. If the time ends during the first query, the verdict may lack the answers of slow
   ///   delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
-    // The time begins now, after any wait for a bus.
+    // `patience.span` counts from now. An earlier wait for a bus does not use it up.
     let patience = patience.fromNow()
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
@@ -67,14 +67,14 @@ struct PatientQuery: Sendable {
       while true {
         await presence.waitUntilSettled()
         var query = query
-        // Until the first verdict, a question's deadline is at most the whole span, even if a part of it has
-        // passed. With only the rest, required delegates could time out, which would veto the action. If no
-        // verdict has come by the end of the time plus `Patience.grace`, `ask` throws.
+        // Until the first verdict, a question's deadline is at most `patience.span`, even if a part of this
+        // span has passed. If the deadline were only the rest, required delegates could time out, which would
+        // veto the action. If no verdict has come by `Patience.end` plus `Patience.grace`, `ask` throws.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
-        // If the bus was lost during the query, some holds may still be missing. So the query is repeated.
+        // A bus that has lost its state may still lack some clients' holds, so the loop asks again.
         if presence.isSettled { return verdict }
       }
     } catch {
@@ -103,8 +103,8 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// With a scope, tribune-nats asks delegates by the name without the scope. So a change counts if it
-  /// concerns either name.
+  /// A change counts if it concerns either name of the question. With a scope, tribune-nats answers to
+  /// `askedName`, and asks the other delegates by `name`.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
@@ -136,7 +136,7 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change. Missed notifications may have announced the end of a veto.
+  /// True if the verdict may change after this delivery. A gap counts: it may hide the end of a veto.
   ///
   /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {

@@ -26,14 +26,14 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* An include of <sys/signalfd.h> would make Swift import the C library's signals from this module. */
+/* With <sys/signalfd.h>, Swift would find the C library's signals in this module instead of Glibc. */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* An include of <sys/timerfd.h> would make Swift import the C library's time types from this module. */
+/* With <sys/timerfd.h>, Swift would find the C library's time types in this module instead of Glibc. */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
-/* libdispatch exports these for run loops. The handle is an eventfd that is readable while the main queue has work. */
+/* libdispatch exports these for run loops. The handle is an eventfd, readable if the main queue has work. */
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *unused);

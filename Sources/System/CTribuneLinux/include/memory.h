@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-/* An include of <malloc.h> would make Swift import the C library's allocator from this module. */
+/* With <malloc.h>, Swift would find the C library's allocator in this module instead of Glibc. */
 int malloc_trim(size_t pad);
 
 int memfd_create(const char *_Nonnull name, unsigned int flags);
