@@ -82,7 +82,7 @@ SIMULATION := .build/simulation/release/simulate
 SIMULATE_OPTIONS = $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test build-tests build-c test-release unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug plant-mistakes test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests build-c test-release unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug plant-mistakes test-threads test-threads-build test-systemd test-systemd-trees crowd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -199,15 +199,15 @@ plant-mistakes:
 	tools/plant-mistakes
 
 ## test-systemd  the units under a real systemd, in containers (as root)
-test-systemd: build
+test-systemd: crowd
 	@tools/setup test-systemd deb python
-	$(call link_programs,crowd)
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 
-# What "make test-systemd" needs, in parallel with other work.
-test-systemd-build: build
-	@tools/setup test-systemd
+# What "make test-systemd" needs: a program, and the containers' file systems.
+crowd: build
 	$(call link_programs,crowd)
+test-systemd-trees:
+	@tools/setup test-systemd
 	tools/test-systemd --build
 
 ## examples   the programs in Examples
