@@ -257,7 +257,7 @@ struct StatisticsTests {
       bus.restart(restart)
       for query in 1...2 as ClosedRange<UInt64> { bus.answer(.approve, query: query, delegate: 3, from: one) }
     }
-    for number in 0..<5000 {
+    for number in 0..<1600 {
       for serial in 1...3 { bus.ask("shouldN\(number)", by: asker, serial: Serial(serial)) }
       _ = bus.take()
     }
