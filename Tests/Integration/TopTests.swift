@@ -39,6 +39,16 @@ struct TopTests {
     return try #require(pid_t(group.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
+  /// Waits until tribunectl has blocked the signal. While the shell starts a program, it blocks SIGINT too.
+  private func waitUntilBlocked(_ signal: CInt, in terminal: TmuxTerminal) throws {
+    while true {
+      let pid = try pid(in: terminal)
+      let name = try String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
+      if name == "tribunectl\n", try isBlocked(signal, in: String(pid)) { return }
+      sched_yield()
+    }
+  }
+
   /// - Parameter mark: a word that is not on the screen.
   @discardableResult
   private func expectRestored(
@@ -129,7 +139,7 @@ struct TopTests {
   func unanswered() throws {
     try bus.freeze()
     let terminal = try top()
-    while try !isBlocked(SIGINT, in: String(try pid(in: terminal))) { sched_yield() }
+    try waitUntilBlocked(SIGINT, in: terminal)
     try terminal.press("C-c")
     try terminal.screen(with: "status 0")
   }

@@ -42,7 +42,8 @@ async def pair(cluster: Cluster, *ports: int, options: str = "") -> tuple[Host, 
 async def post(bus: tribune.Bus, texts: list[str], name: str = "t.a") -> None:
     """Posts, and waits until JetStream has stored it."""
     for text in texts:
-        reply = await bus.post_awaited(name, text.encode())
+        # Many others can wait before it.
+        reply = await bus.post_awaited(name, text.encode(), deadline=300)
         assert (reply.acknowledged, reply.missing) == (1, ()), reply
 
 
