@@ -87,9 +87,7 @@ extension Connection {
       delegate, object: object, patterns: patterns, renewal: renewal, onRefusal: onRefusal)
     // If an equal attachment of a deallocated delegate remained, the bus would report a `conflict`.
     link.detachDeallocated()
-    let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
-      .registration(reply, .attachment(attached))
-    }
+    let serial = try await link.register(fields, message, as: .attachment(attached))
     return Attachment(attached, serial: serial, connection: self)
   }
 
@@ -127,12 +125,9 @@ extension Connection {
       expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds),
       lastEpoch: isLast ? link.epoch : nil)
     let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
-    let serial = try await link.request(
+    let serial = try await link.register(
       TribuneWire.Hold(expiry: term.expiry, label: label, isLast: isLast, holder: holder), message,
-      isTakenBack: true
-    ) {
-      reply, _ in .registration(reply, .hold(term))
-    }
+      as: .hold(term))
     return Hold(serial: serial, term: term, connection: self)
   }
 
@@ -154,8 +149,6 @@ extension Connection {
     let fields = Defer(
       query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate),
       extension: Checked.milliseconds(`extension`))
-    _ = try await link.request(fields, .init(payload: status.reasonBytes), flags: .acknowledge) { reply, _ in
-      .okay(reply)
-    }
+    try await link.request(fields, .init(payload: status.reasonBytes), flags: .acknowledge)
   }
 }

@@ -104,10 +104,10 @@ extension Connection {
     if progress != nil { fields.flags.insert(.wantsProgress) }
     let message = try Link.Message(name, object, userInfo)
     let beginning = fields.flags.contains(.begins) ? ActionKey(name: name, object: object) : nil
-    var serial: Serial = 0
-    let verdict = try await link.request(fields, message, isTakenBack: true) { reply, given in
-      serial = given
-      return .verdict(reply, progress: progress, beginning: beginning)
+    let (serial, response) = try await link.request(
+      fields, message, isTakenBack: true, as: .query(progress: progress, beginning: beginning))
+    guard case .verdict(let verdict) = response else {
+      preconditionFailure("a query ended without a verdict")
     }
     return (verdict, serial)
   }

@@ -45,9 +45,7 @@ extension Connection {
     _ fields: Declare, _ object: String, _ definitions: String
   ) async throws(TribuneError) -> Declaration {
     let message = Link.Message(object: object, payload: Array(definitions.utf8))
-    let serial = try await link.request(fields, message, isTakenBack: true) { reply, _ in
-      .registration(reply, .declaration)
-    }
+    let serial = try await link.register(fields, message, as: .declaration)
     return Declaration(serial: serial, connection: self)
   }
 }

@@ -98,9 +98,7 @@ extension Connection {
     let stream = DeliveryStream<TrafficDelivery>(limit: 4096)
     let subscription = Subscription(stream, on: self) { link, stream in link.endMonitoring(stream) }
     for pattern in patterns.isEmpty ? [""] : patterns {
-      _ = try await link.request(Monitor(), .init(name: pattern), isTakenBack: true) { reply, _ in
-        .registration(reply, .monitor(stream))
-      }
+      _ = try await link.register(Monitor(), .init(name: pattern), as: .monitor(stream))
     }
     return Traffic(subscription: subscription)
   }

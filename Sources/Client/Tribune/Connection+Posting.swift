@@ -26,9 +26,7 @@ extension Connection {
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
   ) async throws(TribuneError) {
     let message = try Link.Message(name, object, userInfo)
-    _ = try await link.request(posting: options.fields, message, flags: .acknowledge) { reply, _ in
-      .okay(reply)
-    }
+    try await link.request(posting: options.fields, message, flags: .acknowledge)
   }
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
@@ -56,6 +54,10 @@ extension Connection {
     var fields = PostOptions(isRetained: isRetained, isImmediate: isImmediate).fields
     fields.options.insert(.awaited)
     fields.deadline = Checked.milliseconds(deadline)
-    return try await link.request(posting: fields, message, isTakenBack: true) { reply, _ in .awaited(reply) }
+    let response = try await link.request(posting: fields, message, isTakenBack: true, as: .awaitedPost)
+    guard case .awaited(let reply) = response else {
+      preconditionFailure("an awaited post ended without a list of its observers")
+    }
+    return reply
   }
 }

@@ -227,8 +227,8 @@ import TribuneWire
   @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {
     var state = openState()
     let deadline = now.advanced(by: .seconds(1))
-    let result = await Reply<Okay>.wait { reply -> Okay? in
-      let batch = ask(&state, .okay(reply), serial: 1, deadline: 1000, at: now).batch
+    let result = await Reply<Response>.wait { reply -> Response? in
+      let batch = ask(&state, reply, serial: 1, deadline: 1000, at: now).batch
       _ = state.endOfStream(received: 0)
       #expect(state.finishOldConnection(at: now) == nil)
       if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }
@@ -252,7 +252,7 @@ import TribuneWire
   @Test func takingBackBeforeTheInterruptionIsSettledIsConfirmedByTheNextBus() async throws {
     var state = openState()
     let declaration = try await declare(&state)
-    let result = await Reply<Okay>.wait { reply -> Okay? in
+    let result = await Reply<Response>.wait { reply -> Response? in
       _ = state.endOfStream(received: 0)
       let actions = state.takeBack(declaration, reply)
       #expect(actions?.count == 1)
@@ -268,7 +268,7 @@ import TribuneWire
   @Test func takingBackTwiceChangesNothingAndIsNotWaitedFor() async throws {
     var state = openState()
     let declaration = try await declare(&state)
-    let result = await Reply<Okay>.wait { reply -> Okay? in
+    let result = await Reply<Response>.wait { reply -> Response? in
       #expect(state.takeBack(declaration, reply) != nil)
       #expect(state.takeBack(declaration, reply) == nil)
       apply(state.end(nil))
@@ -281,9 +281,7 @@ import TribuneWire
     var state = openState()
     let delegate = Nobody()
     let attached = AttachedDelegate(delegate, object: "", patterns: [], renewal: Attach(patterns: []))
-    let serial = try await register(&state, Attach(patterns: ["a.should"])) {
-      (reply: Reply<Serial>) in .registration(reply, .attachment(attached))
-    }
+    let serial = try await register(&state, Attach(patterns: ["a.should"]), .attachment(attached))
     let question = Tribune.Question("a.should", query: 5, delegate: 3)
     let asked = state.receive(question, attachment: serial)
     #expect(asked.delegate === delegate)
@@ -402,10 +400,10 @@ import TribuneWire
     let file = isFile ? try MemoryFile(holding: payload.rawBytes) : nil
     let message = Link.Message(name: "a.b", payload: isFile ? [] : payload, file: file)
     let fields = Post(length: isFile ? UInt32(length) : 0)
-    let result = await Reply<Okay>.wait { reply throws(TribuneError) -> Okay? in
+    let result = await Reply<Response>.wait { reply throws(TribuneError) -> Response? in
       _ = try state.post(fields, message, at: nil)
       let serial = state.nextSerial()
-      _ = try state.enqueue(.okay(reply), fields, message, flags: .acknowledge, serial: serial, at: now)
+      _ = try state.enqueue(.plain, reply, fields, message, flags: .acknowledge, serial: serial, at: now)
       _ = state.beginRenewal()
       _ = state.receive(welcome(8, payloadMax: 1000), acceptsFiles: false)
       apply(state.reopen(at: now)?.actions ?? [])
@@ -444,7 +442,7 @@ import TribuneWire
   func onlyTheRefusalOfWhatIsStillRegisteredEndsTheConnection(isTakenBack: Bool) async throws {
     var state = openState()
     let declaration = try await declare(&state)
-    _ = await Reply<Okay>.wait { reply -> Okay? in
+    _ = await Reply<Response>.wait { reply -> Response? in
       _ = state.endOfStream(received: 0)
       #expect(state.finishOldConnection(at: now) != nil)
       _ = state.beginRenewal()
@@ -452,8 +450,26 @@ import TribuneWire
       let actions = state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0)
       #expect(state.word == (isTakenBack ? "interrupted" : "ended refused"))
       apply(actions + state.end(nil))
-      return isTakenBack ? nil : Okay()
+      return isTakenBack ? nil : .okay(Okay())
     }
+  }
+
+  @Test func aCancellationThatComesAfterTheConfirmationLeavesTheRegistration() async throws {
+    var state = openState()
+    let declaration = try await declare(&state)
+    for _ in 0..<2 {
+      _ = state.endOfStream(received: 0)
+      #expect(state.finishOldConnection(at: now) != nil)
+      _ = state.beginRenewal()
+      #expect(state.cancel(declaration, tellsBus: true).isEmpty)
+      confirmAll(&state)
+      #expect(state.reopen(at: now) != nil)
+    }
+    _ = state.endOfStream(received: 0)
+    #expect(state.finishOldConnection(at: now) != nil)
+    _ = state.beginRenewal()
+    apply(state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0))
+    #expect(state.word == "ended refused", "the link did not renew the registration")
   }
 
   @Test func pausesBetweenAttemptsGrowAlsoOverConnectionsThatDoNotLast() {
@@ -487,31 +503,32 @@ private func post(_ state: inout LinkState) throws(TribuneError) -> Outbox.Duty?
   try state.post(Post(), Link.Message(name: "a.b"), at: nil)
 }
 
-private func register<Value: Sendable>(
-  _ state: inout LinkState, _ fields: some FrameFields, _ request: (Reply<Value>) -> LinkState.Request
-) async throws(TribuneError) -> Value {
+private func register(
+  _ state: inout LinkState, _ fields: some FrameFields, _ registration: LinkEntry.Registration
+) async throws(TribuneError) -> Serial {
   let serial = state.nextSerial()
-  return try await Reply<Value>.wait { reply throws(TribuneError) -> Value? in
-    let duty = try state.enqueue(request(reply), fields, Link.Message(object: "a"), serial: serial, at: .now)
+  _ = try await Reply<Response>.wait { reply throws(TribuneError) -> Response? in
+    let duty = try state.enqueue(
+      .registration(registration), reply, fields, Link.Message(object: "a"), serial: serial, at: .now)
     if let batch = duty.batch { _ = state.wrote(batch, bytes: 0, .whole) }
-    apply([state.okay(serial, Okay())])
+    apply([state.receive(.okay(Okay()), to: serial)])
     return nil
   }.get()
+  return serial
 }
 
 private func declare(_ state: inout LinkState) async throws(TribuneError) -> Serial {
-  try await register(&state, Declare(protocolName: "P")) { (reply: Reply<Serial>) in
-    .registration(reply, .declaration)
-  }
+  try await register(&state, Declare(protocolName: "P"), .declaration)
 }
 
 private func ask(
-  _ state: inout LinkState, _ request: LinkState.Request, serial: Serial, deadline: UInt32,
+  _ state: inout LinkState, _ reply: Reply<Response>, serial: Serial, deadline: UInt32,
   at now: ContinuousClock.Instant
 ) -> Outbox.Duty {
   do throws(TribuneError) {
     return try state.enqueue(
-      request, Ask(deadline: deadline), Link.Message(name: "a.should"), serial: serial, at: now)
+      .query(progress: nil, beginning: nil), reply, Ask(deadline: deadline), Link.Message(name: "a.should"),
+      serial: serial, at: now)
   } catch {
     Issue.record("not sent: \(error)")
     return .none
@@ -519,15 +536,14 @@ private func ask(
 }
 
 func confirmAll(_ state: inout LinkState) {
-  for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
+  for serial in state.entries.keys.sorted() { apply([state.receive(.okay(Okay()), to: serial)]) }
 }
 
 func apply(_ actions: [LinkState.Action]) {
   for action in actions {
     switch action {
-    case .okay(let reply, let result): reply.resume(returning: result)
-    case .registration(let reply, let result): reply.resume(returning: result)
-    case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
+    case .resume(let reply, let result): reply.resume(returning: result)
+    case .resumeAll(let replies, let result): for reply in replies { reply.resume(returning: result) }
     default: break
     }
   }

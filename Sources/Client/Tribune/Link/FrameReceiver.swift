@@ -55,15 +55,15 @@ struct FrameReceiver {
       receiveLost(try frame.decode(Lost.self).count)
     case .ok:
       let okay = try frame.decode(Okay.self)
-      let action = link.state.withLock { $0.okay(serial, okay) }
+      let action = link.state.withLock { $0.receive(.okay(okay), to: serial) }
       // The `ok` may have confirmed an observation or an attachment, which then receives notifications.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
       try refuse(frame)
     case .verdict:
-      let verdict = try frame.decode(TribuneWire.Verdict.self)
-      link.perform(link.state.withLock { $0.verdict(serial, verdict) })
+      let verdict = Verdict(try frame.decode(TribuneWire.Verdict.self))
+      link.perform(link.state.withLock { $0.receive(.verdict(verdict), to: serial) })
     case .progress:
       let progress = try frame.decode(TribuneWire.Progress.self)
       link.state.withLock { $0.progress(of: serial) }?(
@@ -75,7 +75,7 @@ struct FrameReceiver {
       link.perform(link.state.withLock { $0.conclude(concluded) })
     case .entry:
       let entry = try frame.decode(Entry.self)
-      link.state.withLock { $0.add(entry, to: serial) }
+      link.state.withLock { $0.collect(entry, for: serial) }
     case .traffic:
       received &+= 1
       let item = TrafficDelivery.item(try TrafficItem(frame))
@@ -88,8 +88,8 @@ struct FrameReceiver {
       _ = try frame.decode(Room.self)
       link.perform(link.state.withLock { $0.confirmRoom() })
     case .awaited:
-      let awaited = try frame.decode(Awaited.self)
-      link.perform(link.state.withLock { $0.awaited(serial, awaited) })
+      let awaited = AwaitedReply(try frame.decode(Awaited.self))
+      link.perform(link.state.withLock { $0.receive(.awaited(awaited), to: serial) })
     case .ended:
       let ended = try frame.decode(Ended.self)
       let actions = link.state.withLock { $0.ended(serial, ended) }

@@ -43,12 +43,12 @@ extension LinkState {
   }
 
   func receivers(name: String, object: String) -> [AttachedDelegate] {
-    guard !registrations.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
+    guard NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
     return allReceivers.filter { $0.receives(name: name, object: object) }
   }
 
   var allReceivers: [AttachedDelegate] {
-    registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
+    entries.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
 
   /// Receives a question. The caller must release the returned delegate after unlocking, because the
@@ -58,7 +58,7 @@ extension LinkState {
   ) -> (action: Action, delegate: (any Delegate)?) {
     let key = QuestionKey(question)
     // The bus asks each delegate once in a query, so a second question is ignored.
-    guard isServing, let attached = registrations[serial]?.attached, questions[key] == nil else {
+    guard isServing, let attached = entries[serial]?.attached, questions[key] == nil else {
       return (.none, nil)
     }
     guard let delegate = attached.delegate else {
@@ -102,7 +102,7 @@ extension LinkState {
   }
 
   mutating func dropDeallocated() -> [Outbox.Duty] {
-    let dead = registrations.filter { $0.value.attached.map { $0.delegate == nil } ?? false }
+    let dead = entries.filter { $0.value.attached.map { $0.delegate == nil } ?? false }
     return dead.keys.sorted().map { dropAttachment($0) }
   }
 

@@ -33,10 +33,10 @@ extension Link {
 
   /// Cancelling the task does not stop the call, because bus and client must agree about the suspension.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
-    try await Reply<Void>.wait { reply throws(TribuneError) in
+    _ = try await Reply<Response>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
         try state.enqueue(
-          .suspension(reply, isSuspended), Suspend(isSuspended: isSuspended), Message(),
+          .suspension(isSuspended), reply, Suspend(isSuspended: isSuspended), Message(),
           serial: state.nextSerial(), at: .now)
       }
       perform(duty)
@@ -97,12 +97,13 @@ extension LinkState {
     observations[key] = Observation(
       serial: serial, matcher: ObservationMatcher(pattern: pattern, object: key.object), streams: [stream],
       waiting: [(stream, reply)])
-    requests[serial] = .observation(key)
     var fields = Observe(suspension: key.suspension)
     if key.isAwaited { fields.options.insert(.awaited) }
     if key.snapshotStream != nil { fields.options.insert(.retained) }
     let message = Link.Message(name: key.pattern, object: key.object.text)
-    keep(fields, serial, message)
+    entries[serial] = LinkEntry(
+      subject: .registration(.observation(key)), stage: .requested(nil),
+      frame: renewal(of: fields, serial, message))
     stageRoom(for: stream)
     return (false, outbox.append(fields, message, serial: serial))
   }
@@ -111,7 +112,7 @@ extension LinkState {
     guard let place = observations[key]?.waiting.firstIndex(where: { $0.stream === stream }),
       let reply = observations[key]?.waiting.remove(at: place).reply
     else { return .none }
-    return .plain([reply], .failure(.taskCancelled))
+    return .resumeAll([reply], .failure(.taskCancelled))
   }
 
   mutating func endObserving(_ stream: DeliveryStream<Delivery>) -> [Outbox.Duty] {
@@ -120,14 +121,13 @@ extension LinkState {
       observations[key]?.streams.removeAll { $0 === stream }
       guard observations[key]?.streams.isEmpty == true else { continue }
       observations[key] = nil
-      requests[observation.serial] = nil
-      registered[observation.serial] = nil
+      entries[observation.serial] = nil
       guard key.isAwaited else {
         duties.append(appendCancel(observation.serial))
         continue
       }
       let serial = nextSerial()
-      requests[serial] = .retirement
+      entries[serial] = LinkEntry(subject: .retirement, stage: .requested(nil))
       retirements[serial] = observation.matcher
       duties.append(outbox.append(Cancel(target: observation.serial), serial: serial))
     }
@@ -138,10 +138,12 @@ extension LinkState {
 
   mutating func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) -> [Outbox.Duty] {
     var duties: [Outbox.Duty] = []
-    for case (let serial, .monitor(let other)) in registrations where other === stream {
+    for (serial, entry) in entries {
+      guard case .monitor(let other)? = entry.confirmed, other === stream else { continue }
       removeRegistration(serial)
       duties.append(appendCancel(serial))
     }
+    trafficStreams.removeAll { $0 === stream }
     flow.remove(stream)
     duties.append(raiseRoom())
     return duties
@@ -176,8 +178,8 @@ extension LinkState {
   func snapshotStream(
     _ serial: Serial, name: String, object: String
   ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {
-    guard let (key, observation) = observations.first(where: { $0.value.serial == serial }),
-      key.snapshotStream != nil, let stream = observation.streams.first
+    guard case .registration(.observation(let key))? = entries[serial]?.subject, key.snapshotStream != nil,
+      let stream = observations[key]?.streams.first
     else { return nil }
     let isElsewhere = observations.contains { other in
       other.key.snapshotStream == key.snapshotStream && other.value.serial < serial && other.value.isLive
@@ -198,16 +200,10 @@ extension LinkState {
     }
     return found
   }
-
-  var trafficStreams: [DeliveryStream<TrafficDelivery>] {
-    var found: [DeliveryStream<TrafficDelivery>] = []
-    for case .monitor(let stream) in registrations.values { found.appendOnce(stream) }
-    return found
-  }
 }
 
 extension Array where Element: AnyObject {
-  fileprivate mutating func appendOnce(_ new: Element) {
+  mutating func appendOnce(_ new: Element) {
     if !contains(where: { $0 === new }) { append(new) }
   }
 }

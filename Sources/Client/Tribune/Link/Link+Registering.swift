@@ -7,8 +7,8 @@ import TribuneWire
 extension Link {
   /// Cancelling the task does not stop the call, because bus and client must agree about the registrations.
   func takeBack(_ registration: Serial) async throws(TribuneError) {
-    let result = await Reply<Okay>.wait { reply in
-      guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return Okay() }
+    let result = await Reply<Response>.wait { reply in
+      guard let actions = state.withLock({ $0.takeBack(registration, reply) }) else { return .okay(Okay()) }
       routesVersion.add(1, ordering: .releasing)
       perform(actions)
       return nil
@@ -37,31 +37,33 @@ extension Link {
 }
 
 extension LinkState {
-  mutating func takeBack(_ registration: Serial, _ reply: Reply<Okay>) -> [Action]? {
+  mutating func takeBack(_ registration: Serial, _ reply: Reply<Response>) -> [Action]? {
     var actions: [Action] = []
     switch removeRegistration(registration) {
     case nil: return nil
     case .attachment(let attached)?:
       actions = [.endAttachment(attached)] + takeQuestions(of: registration).map { .withdraw($0) }
     case .hold(let term)?: actions = [.endHold(term, hasExpired: false)]
-    case .action?, .declaration?, .monitor?: break
+    case .observation?, .action?, .declaration?, .monitor?: break
     }
     // A closing connection sends no `cancel`, because the connection's end also ends the registration. The
     // actions still resume the calls that wait for the registration's end.
-    guard isAsking else { return actions + [.okay(reply, .failure(.closed))] }
+    guard isAsking else { return actions + [.resume(reply, .failure(.closed))] }
     let serial = nextSerial()
-    requests[serial] = .takingBack(reply)
+    entries[serial] = LinkEntry(subject: .takingBack, stage: .requested(reply))
     return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
   }
 
   /// Does nothing if the hold has ended by now.
   mutating func late(_ serial: Serial, _ count: Int) -> [Action] {
-    if case .hold(let term) = registrations[serial] { [.late(term, count)] } else { [] }
+    if case .hold(let term)? = entries[serial]?.confirmed { [.late(term, count)] } else { [] }
   }
 
-  @discardableResult mutating func removeRegistration(_ serial: Serial) -> Registration? {
-    registered[serial] = nil
-    return registrations.removeValue(forKey: serial)
+  /// Returns nil, and changes nothing, unless the bus has confirmed the registration.
+  @discardableResult mutating func removeRegistration(_ serial: Serial) -> LinkEntry.Registration? {
+    guard let registration = entries[serial]?.confirmed else { return nil }
+    entries[serial] = nil
+    return registration
   }
 
   /// Handles the bus's report of an ended registration. If the policy ended the registration, the connection
@@ -78,7 +80,7 @@ extension LinkState {
       let registration = removeRegistration(serial)
       // The bus reports the ends of queries only to attached delegates, not to replaced ones.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
-      guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {
+      guard case .attachment(let attached)? = registration, attached.replace(by: DelegateInfo(entry)) else {
         return actions
       }
       return [.work(.deliveries(attached))] + actions
@@ -87,7 +89,7 @@ extension LinkState {
 
   /// If the registration is an attachment with `onRefusal`, ends only the attachment. Otherwise, returns nil.
   mutating func endAlone(_ serial: Serial, _ error: TribuneError) -> [Action]? {
-    guard let attached = registrations[serial]?.attached, attached.onRefusal != nil else { return nil }
+    guard let attached = entries[serial]?.attached, attached.onRefusal != nil else { return nil }
     removeRegistration(serial)
     return takeQuestions(of: serial).map { .cancel($0) } + [.refuse(attached, error)]
   }

@@ -44,37 +44,42 @@ extension Link {
     }
   }
 
-  func request<Value: Sendable>(
+  @discardableResult
+  func request(
     posting fields: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
-    _ request: (Reply<Value>, Serial) -> LinkState.Request
-  ) async throws(TribuneError) -> Value {
+    as subject: LinkEntry.Subject = .plain
+  ) async throws(TribuneError) -> Response {
     var (post, message) = (fields, message)
     // A bound post takes no file, because the link resends the post to the next bus, which can refuse files.
     if message.isLong, !post.options.contains(.bound) { try await attachFile(&post, &message) }
-    return try await self.request(post, message, flags: flags, isTakenBack: isTakenBack, request)
+    return try await request(post, message, flags: flags, isTakenBack: isTakenBack, as: subject).response
   }
 
-  /// - Parameters:
-  ///   - isTakenBack: true if cancelling the task must also cancel the request on the bus.
-  ///   - request: makes the `LinkState.Request` that waits for the reply.
-  func request<Value: Sendable>(
+  /// - Parameter isTakenBack: true if cancelling the task must also cancel the request on the bus.
+  @discardableResult
+  func request(
     _ fields: some FrameFields, _ message: Message = Message(), flags: FrameFlags = .none,
-    isTakenBack: Bool = false,
-    _ request: (Reply<Value>, Serial) -> LinkState.Request
-  ) async throws(TribuneError) -> Value {
+    isTakenBack: Bool = false, as subject: LinkEntry.Subject = .plain
+  ) async throws(TribuneError) -> (serial: Serial, response: Response) {
     let (serial, isFull) = state.withLock { ($0.nextSerial(), $0.outbox.isFull) }
     let fields = isFull && !message.payload.isEmpty ? try await waitForCapacity(for: fields) : fields
-    return try await Reply<Value>.wait { reply throws(TribuneError) in
-      let request = request(reply, serial)
+    let response = try await Reply<Response>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in
         if Task.isCancelled { throw .taskCancelled }
-        return try state.enqueue(request, fields, message, flags: flags, serial: serial, at: .now)
+        return try state.enqueue(subject, reply, fields, message, flags: flags, serial: serial, at: .now)
       }
       perform(duty)
       return nil
     } onCancel: {
       perform(state.withLock { $0.cancel(serial, tellsBus: isTakenBack) })
     }.get()
+    return (serial, response)
+  }
+
+  func register(
+    _ fields: some FrameFields, _ message: Message, as registration: LinkEntry.Registration
+  ) async throws(TribuneError) -> Serial {
+    try await request(fields, message, isTakenBack: true, as: .registration(registration)).serial
   }
 
   func list(
@@ -84,7 +89,9 @@ extension Link {
   }
 
   func list(_ list: List, name: String, object: String) async throws(TribuneError) -> [Entry] {
-    try await request(list, Message(name: name, object: object)) { reply, _ in .entries(reply, []) }
+    let response = try await request(list, Message(name: name, object: object), as: .list([])).response
+    guard case .list(let entries) = response else { preconditionFailure("a list ended without entries") }
+    return entries
   }
 }
 

@@ -100,12 +100,8 @@ final class Link: Sendable {
     case .finishTraffic(let stream, let error): stream.finish(error)
     case .endClosing(let closer, let error): closer.resume(returning: .success(error))
     case .welcome(let reply, let result): reply.resume(returning: result)
-    case .okay(let reply, let result): reply.resume(returning: result)
-    case .registration(let reply, let result): reply.resume(returning: result)
-    case .plain(let replies, let result): for reply in replies { reply.resume(returning: result) }
-    case .verdict(let reply, let result): reply.resume(returning: result)
-    case .entries(let reply, let result): reply.resume(returning: result)
-    case .awaited(let reply, let result): reply.resume(returning: result)
+    case .resume(let reply, let result): reply.resume(returning: result)
+    case .resumeAll(let replies, let result): for reply in replies { reply.resume(returning: result) }
     }
   }
 

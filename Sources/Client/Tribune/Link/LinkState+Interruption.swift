@@ -23,7 +23,6 @@ extension LinkState {
     /// False if the number of notifications that a predecessor missed is unknown.
     var isLossKnown = true
     var missed: UInt64 = 0
-    var waiting: [Serial: (since: Instant, until: Instant)] = [:]
   }
 
   /// The number of predecessors that the link remembers. The losses of older predecessors remain unknown.
@@ -50,17 +49,15 @@ extension LinkState {
   /// Returns nil while a caller still writes to the old connection.
   mutating func finishOldConnection(at now: Instant) -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
-    var unsent: Set<Serial> = []
-    var deadlines: [(Serial, UInt32)] = []
-    let requests = requests
+    var unsent: [Serial: UInt32] = [:]
+    let before = entries
     var actions = sift { frame in
       let serial = frame.header.serial
       switch frame.purpose {
       case .post where !frame.wantsReply: return .kept
       case .post, .request:
-        guard requests[serial] != nil else { return .dropped }
-        unsent.insert(serial)
-        if frame.deadline > 0 { deadlines.append((serial, frame.deadline)) }
+        guard before[serial] != nil else { return .dropped }
+        unsent[serial] = frame.deadline
         return .kept
       // The renewal replaces the frames with serials up to `lastSerial`. The others wait for the next
       // connection.
@@ -69,13 +66,16 @@ extension LinkState {
       case .answer, .deferral, .other: return .dropped
       }
     }
-    for (serial, deadline) in deadlines { addWaiting(serial, deadline, at: deadlineStarts[serial] ?? now) }
     retirements = [:]
-    for (serial, request) in requests where !unsent.contains(serial) {
-      switch request {
-      case .observation, .registration, .suspension, .takingBack, .renewal: continue
-      case .retirement, .succession: self.requests[serial] = nil
-      case .okay, .amendment, .awaited, .verdict, .entries: actions.append(refuse(serial, .unknownOutcome))
+    for (serial, entry) in before {
+      if let deadline = unsent[serial] {
+        entries[serial]?.setEnd(after: deadline)
+        continue
+      }
+      switch entry.subject {
+      case .registration, .suspension, .takingBack: continue
+      case .retirement, .succession: entries[serial] = nil
+      case .plain, .awaitedPost, .query, .list, .amendment: actions.append(refuse(serial, .unknownOutcome))
       }
     }
     return actions + takeQuestions()
@@ -83,7 +83,7 @@ extension LinkState {
 
   mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Action] {
     let waiters = outbox.sift(fate)
-    return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
+    return waiters.isEmpty ? [] : [.resumeAll(waiters, .success(()))]
   }
 
   mutating func takeQuestions() -> [Action] {
@@ -92,11 +92,6 @@ extension LinkState {
   }
 
   // MARK: Waiting requests
-
-  /// - Parameter deadline: in milliseconds from `now`.
-  mutating func addWaiting(_ serial: Serial, _ deadline: UInt32, at now: Instant) {
-    changeInterruption { $0.waiting[serial] = (now, now.advanced(by: .milliseconds(Int(deadline)))) }
-  }
 
   struct Due {
     var actions: [Action] = []
@@ -113,12 +108,12 @@ extension LinkState {
       due.actions.append(failOverdue(at: now))
     }
     due.next = [interruption.closingDeadline, outbox.nextCapacityDeadline].compactMap { $0 }.min()
-    for (serial, (_, until)) in interruption.waiting {
-      if until <= now {
-        changeInterruption { $0.waiting[serial] = nil }
+    for (serial, entry) in entries {
+      guard let end = entry.deadline?.end else { continue }
+      if end <= now {
         due.actions.append(refuse(serial, .notSentInTime))
       } else {
-        due.next = min(due.next ?? until, until)
+        due.next = min(due.next ?? end, end)
       }
     }
     if let deadline = interruption.closingDeadline {
@@ -140,15 +135,15 @@ extension LinkState {
   /// new bus does not accept: for such a frame, the bus would end the connection.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
-    for (serial, request) in requests where serial <= interruption.lastSerial {
+    let before = entries
+    for (serial, entry) in before {
+      if entry.deadline?.end != nil { entries[serial]?.deadline = LinkEntry.Deadline(start: now) }
       // The link did not renew this registration, so the new bus does not have it.
-      if case .takingBack(let reply) = request {
-        self.requests[serial] = nil
-        reopening.actions.append(.okay(reply, .success(Okay())))
+      if case .takingBack = entry.subject, serial <= interruption.lastSerial {
+        entries[serial] = nil
+        reopening.actions.append(entry.resume(.success(.okay(Okay()))))
       }
     }
-    deadlineStarts = interruption.waiting.mapValues { _ in now }
-    let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
     var dropped: Set<Serial> = []
     var refused: [(Serial, TribuneError)] = []
@@ -162,25 +157,21 @@ extension LinkState {
       }
       switch frame.purpose {
       case .post where !frame.wantsReply, .deferral where !frame.wantsReply: return .kept
-      case .registration:
-        guard registered[serial] == nil else { return .kept }
-        dropped.insert(serial)
-        return .dropped
-      case .post, .request, .deferral:
-        guard requests[serial] != nil else {
+      case .registration, .post, .request, .deferral:
+        guard let entry = before[serial] else {
           dropped.insert(serial)
           return .dropped
         }
-        guard let since = waiting[serial]?.since else { return .kept }
-        return .shortened(frame.deadline.shortened(by: since.duration(to: now)))
+        guard let deadline = entry.deadline, deadline.end != nil else { return .kept }
+        return .shortened(frame.deadline.shortened(by: deadline.start.duration(to: now)))
       // The bus never sees the frame that this `cancel` refers to, because the link dropped that frame.
-      case .cancel where requests[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
+      case .cancel where before[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
         return .dropped
       case .suspension, .answer, .cancel, .other: return .kept
       }
     }
     reopening.actions += refused.map { refuse($0, $1) }
-    reopening.actions.append(.plain(outbox.resume(), .success(())))
+    reopening.actions.append(.resumeAll(outbox.resume(), .success(())))
     return reopening
   }
 }

@@ -9,34 +9,31 @@ extension LinkState {
   mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var delegates: [any Delegate] = []
-    var keys: [Serial: ObservationKey] = [:]
-    for (key, observation) in observations where observation.serial <= interruption.lastSerial {
-      keys[observation.serial] = key
-    }
-    for case (let serial, .attachment(let attached)) in registrations {
-      if let delegate = attached.delegate {
+    var frames: [(serial: Serial, bytes: [UInt8])] = []
+    for (serial, entry) in entries {
+      if let attached = entry.attached {
+        guard let delegate = attached.delegate else {
+          removeRegistration(serial)
+          continue
+        }
         delegates.append(delegate)
-      } else {
-        removeRegistration(serial)
+      }
+      guard serial <= interruption.lastSerial else { continue }
+      if case .suspension(let isSuspended) = entry.subject {
+        frames.append((serial, Suspend(isSuspended: isSuspended).frame(serial: serial)))
+      } else if let frame = entry.frame {
+        if case .registered = entry.stage { entries[serial]?.stage = .renewing }
+        frames.append((serial, frame))
       }
     }
-    var frames: [(serial: Serial, bytes: [UInt8])] = []
-    for (serial, bytes) in registered where serial <= interruption.lastSerial {
-      if requests[serial] == nil { requests[serial] = .renewal(keys[serial]) }
-      frames.append((serial, bytes))
-    }
     frames += bound.values.filter { $0.serial <= interruption.lastSerial }.map { ($0.serial, $0.frame) }
-    for (serial, request) in requests where serial <= interruption.lastSerial {
-      guard case .suspension(_, let isSuspended) = request else { continue }
-      frames.append((serial, Suspend(isSuspended: isSuspended).frame(serial: serial)))
-    }
     frames.sort { $0.serial < $1.serial }
     var bytes = Room(limit: flow.restart()).frame(serial: 0)
     if isSuspended { bytes += Suspend(isSuspended: true).frame(serial: nextSerial()) }
     for frame in frames { bytes += frame.bytes }
     for predecessor in interruption.predecessors {
       let serial = nextSerial()
-      requests[serial] = .succession
+      entries[serial] = LinkEntry(subject: .succession, stage: .requested(nil))
       bytes += predecessor.frame(serial: serial)
     }
     changeInterruption {
@@ -60,8 +57,8 @@ extension LinkState {
       case .post, .request, .registration, .suspension, .cancel, .other: .kept
       }
     }
-    for (serial, request) in requests {
-      if case .succession = request { requests[serial] = nil }
+    for (serial, entry) in entries {
+      if case .succession = entry.subject { entries[serial] = nil }
     }
     changeInterruption {
       $0.failure = $0.failure ?? error
@@ -91,16 +88,11 @@ extension LinkState {
   /// - Parameter nanoseconds: the time of the host's monotonic clock.
   mutating func receiveRefusal(of serial: Serial, _ error: TribuneError, now nanoseconds: UInt64) -> [Action]
   {
-    // The registration may have been taken back before the refusal arrived.
-    guard case .renewal = requests[serial], registered[serial] != nil else { return [refuse(serial, error)] }
-    if let actions = endAlone(serial, error) {
-      requests[serial] = nil
-      return actions
-    }
-    guard case .hold(let term) = registrations[serial], term.expiry > 0, term.expiry <= nanoseconds else {
+    guard let entry = entries[serial], case .renewing = entry.stage else { return [refuse(serial, error)] }
+    if let actions = endAlone(serial, error) { return actions }
+    guard case .hold(let term)? = entry.confirmed, term.expiry > 0, term.expiry <= nanoseconds else {
       return end(.notRenewed(error))
     }
-    requests[serial] = nil
     removeRegistration(serial)
     return [.endHold(term, hasExpired: true)]
   }

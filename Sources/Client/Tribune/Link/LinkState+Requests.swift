@@ -4,46 +4,6 @@ import Synchronization
 import TribuneWire
 
 extension LinkState {
-  enum Request {
-    case okay(Reply<Okay>)
-    case registration(Reply<Serial>, Registration)
-    case amendment(Reply<Okay>, of: Serial, why: [UInt8])
-    case observation(ObservationKey)
-    /// The taking back of an awaited observation. The bus can send awaited notifications before it reads the
-    /// `cancel`. To report a failure for these, the link keeps the observation's matcher until the bus
-    /// replies.
-    case retirement
-    case suspension(Reply<Void>, Bool)
-    case awaited(Reply<AwaitedReply>)
-    /// A query. If `beginning` is not nil, an allowing verdict begins the action with this key.
-    case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?, beginning: ActionKey?)
-    case entries(Reply<[Entry]>, [Entry])
-    /// The taking back of a registration. If the connection is lost before the reply, the link does not renew
-    /// the registration, so the request succeeds.
-    case takingBack(Reply<Okay>)
-    /// The renewal of a registration. The key is nil unless the registration is an observation.
-    case renewal(ObservationKey?)
-    case succession
-  }
-
-  enum Registration {
-    case attachment(AttachedDelegate)
-    case hold(HoldTerm)
-    case action
-    case declaration
-    case monitor(DeliveryStream<TrafficDelivery>)
-
-    var attached: AttachedDelegate? { if case .attachment(let attached) = self { attached } else { nil } }
-
-    func store(_ okay: Okay) {
-      switch self {
-      case .attachment(let attached): attached.id.store(okay.delegate, ordering: .relaxed)
-      case .hold(let term): term.begin(id: okay.delegate, late: Int(okay.late))
-      case .action, .declaration, .monitor: break
-      }
-    }
-  }
-
   enum Action {
     case none
     case send(Outbox.Duty)
@@ -63,39 +23,39 @@ extension LinkState {
     case endClosing(Reply<TribuneError?>, TribuneError?)
 
     case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
-    case okay(Reply<Okay>, Result<Okay, TribuneError>)
-    case registration(Reply<Serial>, Result<Serial, TribuneError>)
-    case plain([Reply<Void>], Result<Void, TribuneError>)
-    case verdict(Reply<Verdict>, Result<Verdict, TribuneError>)
-    case entries(Reply<[Entry]>, Result<[Entry], TribuneError>)
-    case awaited(Reply<AwaitedReply>, Result<AwaitedReply, TribuneError>)
+    case resume(Reply<Response>, Result<Response, TribuneError>)
+    /// Resumes calls that wait for capacity or for an observation.
+    case resumeAll([Reply<Void>], Result<Void, TribuneError>)
   }
 
   // MARK: Sending
 
+  /// - Parameter reply: for the call that waits for the response.
   mutating func enqueue(
-    _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
-    serial: Serial, at now: @autoclosure () -> Instant
+    _ subject: LinkEntry.Subject, _ reply: Reply<Response>, _ fields: some FrameFields,
+    _ message: Link.Message, flags: FrameFlags = .none, serial: Serial, at now: @autoclosure () -> Instant
   ) throws(TribuneError) -> Outbox.Duty {
     try requireOpen()
     try requireFitting(message)
-    requests[serial] = request
-    keep(fields, serial, message)
+    var entry = LinkEntry(
+      subject: subject, stage: .requested(reply), frame: renewal(of: fields, serial, message))
     if let post = fields as? Post, post.options.contains(.retain) { keepBound(post, serial, message) }
-    if case .registration(_, .monitor(let stream)) = request { stageRoom(for: stream) }
-    let duty = outbox.append(fields, message, flags: flags, serial: serial)
-    guard fields.deadline > 0 else { return duty }
-    let now = now()
-    deadlineStarts[serial] = now
-    guard isInterrupted else { return duty }
-    addWaiting(serial, fields.deadline, at: now)
-    return .wake
+    if case .registration(.monitor(let stream)) = subject { stageRoom(for: stream) }
+    var duty = outbox.append(fields, message, flags: flags, serial: serial)
+    if fields.deadline > 0 {
+      entry.deadline = LinkEntry.Deadline(start: now())
+      if isInterrupted {
+        entry.setEnd(after: fields.deadline)
+        duty = .wake
+      }
+    }
+    entries[serial] = entry
+    return duty
   }
 
   mutating func cancel(_ serial: Serial, tellsBus: Bool) -> [Action] {
     let action = refuse(serial, .taskCancelled)
     if case .none = action { return [] }
-    changeInterruption { $0.waiting[serial] = nil }
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
@@ -136,21 +96,20 @@ extension LinkState {
   }
 
   mutating func failOverdue(at now: Instant) -> Action {
-    .plain(outbox.takeOverdue(at: now), .failure(.notSentInTime))
+    .resumeAll(outbox.takeOverdue(at: now), .failure(.notSentInTime))
   }
 
   mutating func stopAwaitingCapacity(_ id: Serial) -> Action {
-    outbox.stopAwaitingCapacity(id).map { .plain([$0], .failure(.taskCancelled)) } ?? .none
+    outbox.stopAwaitingCapacity(id).map { .resumeAll([$0], .failure(.taskCancelled)) } ?? .none
   }
 
   mutating func appendCancel(_ target: Serial) -> Outbox.Duty {
     outbox.append(Cancel(target: target), serial: nextSerial())
   }
 
-  mutating func keep<F: FrameFields>(_ fields: F, _ serial: Serial, _ message: Link.Message) {
-    if F.kind.purpose == .registration, reconnects {
-      registered[serial] = fields.renewal.frame(serial: serial, message)
-    }
+  func renewal<F: FrameFields>(of fields: F, _ serial: Serial, _ message: Link.Message) -> [UInt8]? {
+    guard F.kind.purpose == .registration, reconnects else { return nil }
+    return fields.renewal.frame(serial: serial, message)
   }
 
   /// Keeps a bound post for the next connection, in place of a kept post of the same name and object. If the
@@ -168,111 +127,107 @@ extension LinkState {
     }
   }
 
-  // MARK: Replies
+  // MARK: Responses
 
-  mutating func okay(_ serial: Serial, _ okay: Okay) -> Action {
-    switch requests.removeValue(forKey: serial) {
-    case nil: return .none
-    case .okay(let reply)?, .takingBack(let reply)?: return .okay(reply, .success(okay))
-    case .registration(let reply, let registration)?:
-      registration.store(okay)
-      registrations[serial] = registration
-      // After `set`, the renewal must not replace other delegates again.
-      if let attached = registration.attached {
-        keep(attached.renewal, serial, Link.Message(object: attached.object))
-      }
-      return .registration(reply, .success(serial))
-    case .amendment(let reply, let hold, let why)?:
-      if let frame = registered[hold] { registered[hold] = frame.withPayload(why) }
-      return .okay(reply, .success(okay))
-    case .observation(let key)?: return confirm(key, serial, okay)
-    case .renewal(let key)?:
-      registrations[serial]?.store(okay)
-      return key.map { confirm($0, serial, okay) } ?? .none
-    case .succession?:
-      countSuccession(isLossKnown: true)
-      return .none
-    case .retirement?:
-      retirements[serial] = nil
-      return .none
-    case .suspension(let reply, let isSuspended)?:
+  /// Handles the bus's response. Ignores a response to a request that was cancelled, and to a registration that
+  /// was taken back.
+  mutating func receive(_ response: Response, to serial: Serial) -> Action {
+    guard let place = entries.index(forKey: serial) else { return .none }
+    let entry = entries.values[place]
+    switch (entry.subject, response) {
+    case (.registration(let registration), .okay(let okay)):
+      return confirm(registration, serial, entry, okay)
+    case (.query(_, let beginning), .verdict(let verdict)):
+      entries.remove(at: place)
+      if let beginning, case .allowed = verdict.decision { begin(beginning, under: serial) }
+    case (.list(let collected), .okay):
+      entries.remove(at: place)
+      return entry.resume(.success(.list(collected)))
+    case (.suspension(let isSuspended), .okay):
+      entries.remove(at: place)
       self.isSuspended = isSuspended
-      return .plain([reply], .success(()))
-    case .awaited(let reply)?:
-      return .awaited(
-        reply, .failure(.violation("the bus answered an awaited post without a list of its observers")))
-    case .entries(let reply, let entries)?: return .entries(reply, .success(entries))
-    case .verdict(let reply, _, _)?:
-      return .verdict(reply, .failure(.violation("the bus answered a query without a verdict")))
+    case (.amendment(let hold, let why), .okay):
+      entries.remove(at: place)
+      if let frame = entries[hold]?.frame { entries[hold]?.frame = frame.withPayload(why) }
+    case (.retirement, .okay):
+      entries.remove(at: place)
+      retirements[serial] = nil
+    case (.succession, .okay):
+      entries.remove(at: place)
+      countSuccession(isLossKnown: true)
+    case (.plain, .okay), (.takingBack, .okay), (.awaitedPost, .awaited): entries.remove(at: place)
+    case (.awaitedPost, .okay):
+      return refuse(
+        serial, .violation("the bus answered an awaited post without a list of its observers"))
+    case (.query, .okay): return refuse(serial, .violation("the bus answered a query without a verdict"))
+    default: return .none
     }
+    return entry.resume(.success(response))
   }
 
+  private mutating func confirm(
+    _ registration: LinkEntry.Registration, _ serial: Serial, _ entry: LinkEntry, _ okay: Okay
+  ) -> Action {
+    if case .registered = entry.stage { return .none }
+    entries[serial]?.stage = .registered
+    registration.store(okay)
+    switch registration {
+    case .observation(let key): return confirm(key, serial, okay)
+    case .attachment(let attached) where entry.isRequested:
+      // After `set`, the renewal must not replace other delegates again.
+      let frame = renewal(of: attached.renewal, serial, Link.Message(object: attached.object))
+      entries[serial]?.frame = frame
+    case .monitor(let stream): trafficStreams.appendOnce(stream)
+    case .attachment, .hold, .action, .declaration: break
+    }
+    return entry.resume(.success(.okay(okay)))
+  }
+
+  /// Notes that an allowing verdict has begun the action, under the serial of the query.
+  private mutating func begin(_ action: ActionKey, under serial: Serial) {
+    let message = Link.Message(name: action.name, object: action.object)
+    entries[serial] = LinkEntry(
+      subject: .registration(.action), stage: .registered,
+      frame: renewal(of: Begin(query: QueryID(rawValue: 0)), serial, message))
+  }
+
+  /// Fails a request.
   mutating func refuse(_ serial: Serial, _ error: TribuneError) -> Action {
-    guard let request = requests.removeValue(forKey: serial) else { return .none }
-    registered[serial] = nil
-    deadlineStarts[serial] = nil
+    guard let entry = entries[serial], entry.isRequested else { return .none }
+    entries[serial] = nil
     if let key = bound.first(where: { $0.value.serial == serial })?.key { bound[key] = nil }
-    switch request {
-    case .okay(let reply), .takingBack(let reply), .amendment(let reply, _, _):
-      return .okay(reply, .failure(error))
-    case .renewal(let key): return key.map { .plain(takeWaiting($0), .failure(error)) } ?? .none
-    case .succession:
-      countSuccession(isLossKnown: false)
-      return .none
-    case .registration(let reply, _): return .registration(reply, .failure(error))
-    case .observation(let key):
+    switch entry.subject {
+    case .registration(.observation(let key)):
       guard observations[key]?.serial == serial else { return .none }
       let waiting = takeWaiting(key)
       observations[key] = nil
-      return .plain(waiting, .failure(error))
-    case .retirement:
-      retirements[serial] = nil
-      return .none
-    case .suspension(let reply, _): return .plain([reply], .failure(error))
-    case .awaited(let reply): return .awaited(reply, .failure(error))
-    case .verdict(let reply, _, _): return .verdict(reply, .failure(error))
-    case .entries(let reply, _): return .entries(reply, .failure(error))
+      return .resumeAll(waiting, .failure(error))
+    case .retirement: retirements[serial] = nil
+    case .succession: countSuccession(isLossKnown: false)
+    case .plain, .awaitedPost, .query, .list, .suspension, .amendment, .takingBack, .registration: break
     }
-  }
-
-  mutating func verdict(_ serial: Serial, _ verdict: TribuneWire.Verdict) -> Action {
-    guard let place = requests.index(forKey: serial),
-      case .verdict(let reply, _, let action) = requests.values[place]
-    else { return .none }
-    requests.remove(at: place)
-    deadlineStarts[serial] = nil
-    if let action, case .allowed = verdict.verdict {
-      registrations[serial] = .action
-      keep(
-        Begin(query: verdict.query).renewal, serial, Link.Message(name: action.name, object: action.object))
-    }
-    return .verdict(reply, .success(Verdict(verdict)))
+    return entry.resume(.failure(error))
   }
 
   func progress(of serial: Serial) -> (@Sendable (Progress) -> Void)? {
-    if case .verdict(_, let progress, _) = requests[serial] { progress } else { nil }
+    if case .query(let progress, _) = entries[serial]?.subject { progress } else { nil }
   }
 
-  mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Action {
-    guard case .awaited(let reply) = requests[serial] else { return .none }
-    requests[serial] = nil
-    deadlineStarts[serial] = nil
-    return .awaited(reply, .success(AwaitedReply(awaited)))
-  }
-
-  mutating func add(_ entry: Entry, to serial: Serial) {
-    guard case .entries(let reply, var entries) = requests[serial] else { return }
+  mutating func collect(_ entry: Entry, for serial: Serial) {
+    guard let place = entries.index(forKey: serial),
+      case .list(var collected) = entries.values[place].subject
+    else { return }
     // The array grows in place only while it has a single reference.
-    requests[serial] = nil
-    entries.append(entry)
-    requests[serial] = .entries(reply, entries)
+    entries.values[place].subject = .list([])
+    collected.append(entry)
+    entries.values[place].subject = .list(collected)
   }
 
   private mutating func confirm(_ key: ObservationKey, _ serial: Serial, _ okay: Okay) -> Action {
     guard observations[key]?.serial == serial else { return .none }
     observations[key]?.isLive = true
     if okay.retained > 0 { observations[key]?.streams.first?.addRetained(Int(okay.retained)) }
-    return .plain(takeWaiting(key), .success(()))
+    return .resumeAll(takeWaiting(key), .success(()))
   }
 
   private mutating func takeWaiting(_ key: ObservationKey) -> [Reply<Void>] {

@@ -56,15 +56,16 @@ struct LinkState {
   var outbox: Outbox
   /// Counts lost connections. Ids from the bus are valid in one epoch only.
   var epoch = 0
-  var requests: [Serial: Request] = [:]
-  var deadlineStarts: [Serial: Instant] = [:]
-  /// The frame of each registration, confirmed or not, for the renewal. Empty if the link does not reconnect.
-  var registered: [Serial: [UInt8]] = [:]
+  /// The requests without a response, and the registrations.
+  var entries: [Serial: LinkEntry] = [:]
   var observations: [ObservationKey: Observation] = [:]
-  /// Awaited observations that are being taken back, by the serial of the `cancel`.
+  /// The streams of confirmed monitors. They have a list of their own, because each frame of traffic goes to
+  /// all of them.
+  var trafficStreams: [DeliveryStream<TrafficDelivery>] = []
+  /// Awaited observations that are being taken back, by the serial of the `cancel`. They have a dictionary of
+  /// their own, because each change of the notifications' name searches them.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
-  var registrations: [Serial: Registration] = [:]
   /// Bound posts by name and object, as frames for the next connection.
   var bound: [ExactText: (serial: Serial, frame: [UInt8])] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
@@ -178,7 +179,7 @@ struct LinkState {
     // If the link is closing, its thread must learn when no caller writes any more: the thread then shuts the
     // socket down for writing.
     if case .closing = phase { written.wake = true }
-    return (.plain(written.waiters, .success(())), written.wake)
+    return (.resumeAll(written.waiters, .success(())), written.wake)
   }
 
   /// Records the first error of a failed write. Ignores errors before the welcome, and after the loss of the
@@ -279,18 +280,20 @@ struct LinkState {
     var actions: [Action] = [.disconnect]
     if case .connecting(let greeting?) = phase { actions.append(.welcome(greeting, .failure(failure))) }
     phase = .ended(error)
-    actions += Array(requests.keys).map { refuse($0, failure) }
-    actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
-    // During an interruption, calls that wait for the renewal of an observation have no entry in `requests`.
+    actions += Array(entries.keys).map { refuse($0, failure) }
+    actions.append(.resumeAll(outbox.takeAllWaiters(), .failure(failure)))
+    // Calls can also wait for the renewal of an observation.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
-    actions.append(.plain(waiting, .failure(failure)))
+    actions.append(.resumeAll(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))
     actions += observations.values.flatMap(\.streams).map { .finish($0, error) }
     actions += trafficStreams.map { .finishTraffic($0, error) }
     actions += takeQuestions()
-    for case .hold(let term) in registrations.values { actions.append(.endHold(term, hasExpired: false)) }
+    for case .hold(let term)? in entries.values.map(\.confirmed) {
+      actions.append(.endHold(term, hasExpired: false))
+    }
     actions += closers.values.map { .endClosing($0, error) }
-    (observations, registrations, registered, closers) = ([:], [:], [:], [:])
+    (observations, trafficStreams, entries, closers) = ([:], [], [:], [:])
     flow = FlowControl()
     return actions
   }

@@ -69,10 +69,8 @@ extension Connection {
     _ query: QueryID, _ key: ActionKey, isLast: Bool
   ) async throws(TribuneError) -> Action {
     let epoch = link.epoch
-    let serial = try await link.request(
-      Begin(query: query, isLast: isLast), Link.Message(name: key.name, object: key.object),
-      isTakenBack: true
-    ) { reply, _ in .registration(reply, .action) }
+    let serial = try await link.register(
+      Begin(query: query, isLast: isLast), Link.Message(name: key.name, object: key.object), as: .action)
     return Action(
       query: query.rawValue, key: key, serial: serial, connection: self, lastEpoch: isLast ? epoch : nil)
   }

@@ -57,9 +57,8 @@ public final class Hold: Sendable {
   public func update(why: String) async throws(TribuneError) {
     guard !why.isBlank else { throw TribuneError(.refused, "a hold needs a reason") }
     let why = why.reasonBytes
-    _ = try await connection.link.request(Amend(target: serial), .init(payload: why)) { reply, _ in
-      .amendment(reply, of: serial, why: why)
-    }
+    try await connection.link.request(
+      Amend(target: serial), .init(payload: why), as: .amendment(of: serial, why: why))
   }
 
   /// Duplicates the connection's socket, for a child process.
