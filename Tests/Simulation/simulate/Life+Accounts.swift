@@ -118,8 +118,10 @@ extension Life {
     link.lostCount = 0
     link.mayLose = link.mayLose && link.expected.contains(where: \.isBuffered)
     link.isMonitor = link.registrations.contains { $0.isMonitor && $0.certainty != .gone }
+    // Announcements that are buffered for a suspended connection outlast their observation.
     link.isFollower =
-      link.registrations.contains { $0.follows && $0.certainty != .gone }
+      link.isFollower && link.isSuspended != false
+      || link.registrations.contains { $0.follows && $0.certainty != .gone }
       || link.untaken.contains { if case .register(let one) = $0.what { one.follows } else { false } }
   }
 }
