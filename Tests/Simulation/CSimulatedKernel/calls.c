@@ -190,6 +190,38 @@ int munmap(void *address, size_t length)
 	return (int)syscall(SYS_munmap, address, length);
 }
 
+/* The kernel gives each processor its own range of inode numbers, so their order depends on the processor. In a life,
+ * files are numbered in the order of their first use. */
+static struct file {
+	dev_t device;
+	ino_t inode;
+} *files;
+static size_t file_count, file_capacity;
+
+void sim_reset_files(void) { file_count = 0; }
+
+int fstat(int descriptor, struct stat *status)
+{
+	int result = fstatat(descriptor, "", status, AT_EMPTY_PATH);
+	if (result == -1 || !sim_is_first_thread)
+		return result;
+	size_t index = file_count;
+	while (index > 0 && (files[index - 1].device != status->st_dev || files[index - 1].inode != status->st_ino))
+		index--;
+	if (index == 0) {
+		if (file_count == file_capacity) {
+			file_capacity = file_capacity ? 2 * file_capacity : 64;
+			files = realloc(files, file_capacity * sizeof *files);
+			if (!files)
+				abort();
+		}
+		files[file_count++] = (struct file){status->st_dev, status->st_ino};
+		index = file_count;
+	}
+	status->st_ino = index;
+	return 0;
+}
+
 ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 {
 	if (!sim_is_inside())

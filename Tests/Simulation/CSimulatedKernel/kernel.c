@@ -60,6 +60,7 @@ void sim_reset(void)
 {
 	sim_reset_sockets();
 	sim_reset_alarm();
+	sim_reset_files();
 	sim_live_on();
 	sim_has_died = 0;
 	memset(cookies, 0, sizeof cookies);

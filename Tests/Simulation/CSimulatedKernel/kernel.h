@@ -40,6 +40,7 @@ uint64_t sim_cookie(int descriptor);
 
 void sim_reset_sockets(void);
 void sim_reset_alarm(void);
+void sim_reset_files(void);
 
 void sim_death_begin(const char *note, int descriptor);
 void sim_map_shared(void *address, size_t length, int descriptor);
