@@ -265,7 +265,7 @@ package struct Bus: ~Copyable {
 
   /// Returns false if the connection has no registration or action with this serial.
   @discardableResult
-  package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
+  mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
     if let observation = connections[slot].observations[serial] {
       center.remove(observation, slot: slot)
       connections[slot].observations[serial] = nil

@@ -15,6 +15,8 @@ package enum Effect {
   case late(ConnectionSlot, Serial, Late)
   /// The bus does not emit this effect for a registration that its connection has cancelled.
   case ended(ConnectionSlot, Serial, Ended)
+  /// The policy has ended these registrations. For each, the bus also emits `ended`.
+  case noLongerPermitted([(slot: ConnectionSlot, serial: Serial)])
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
   /// The bus now retains this notification, instead of any earlier one with the same name and object.
@@ -34,7 +36,7 @@ package enum Effect {
 extension Effect {
   package var slot: ConnectionSlot? {
     switch self {
-    case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
+    case .noLongerPermitted, .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
       .ended(let slot, _, _), .late(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),

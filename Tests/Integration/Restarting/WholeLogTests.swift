@@ -8,7 +8,7 @@ import Testing
 struct WholeLogTests {
   /// Other restart tests cover these.
   private static let absent: Set<EntryKind> = [
-    .registrationEnd, .questionTurns, .questionsRead, .succession, .abandonment,
+    .registrationEnds, .questionTurns, .questionsRead, .succession, .abandonment,
   ]
 
   @Test("is taken over")

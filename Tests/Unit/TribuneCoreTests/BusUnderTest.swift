@@ -333,6 +333,7 @@ final class BusUnderTest {
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       switch effect {
       case .kept, .forgotten, .waiting, .noLongerWaiting: onKept?(effect)
+      case .noLongerPermitted: break
       default:
         onEffect?(effect)
         transcript.append(effect.line)
@@ -412,6 +413,7 @@ extension Effect {
           let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"
           return ", \(missing.connection) \(missing.failure)\(reason) \(missing.elapsed / 1000) ms"
         }.joined()
+    case .noLongerPermitted(let ended): return "\(ended.count) no longer permitted"
     case .observesLess(let slot): return "\(slot.letter) observes less"
     case .announcement(let announcement): return announcement.line
     }

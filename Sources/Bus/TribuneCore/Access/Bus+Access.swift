@@ -193,25 +193,37 @@ extension Bus {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
     center.invalidateRoutes()
-    var delegates: [DelegateRegistration] = []
+    var refused: [(slot: ConnectionSlot, serial: Serial)] = []
     for slot in slots {
       guard let permissions = access.permissions(at: slot) else { continue }
-      for (serial, error) in refused(at: slot, by: permissions) {
+      for (serial, error) in self.refused(at: slot, by: permissions) {
         emit(.ended(slot, serial, .notPermitted(error.message)))
-        if let delegate = connections[slot].delegates[serial] {
-          delegates.append(delegate)
-        } else {
-          endRegistration(serial, at: slot, at: now)
-        }
+        refused.append((slot, serial))
       }
       filterBuffered(for: slot)
     }
-    detach(delegates, at: now)
+    if !refused.isEmpty { emit(.noLongerPermitted(refused)) }
+    endRegistrations(refused, at: now)
     for kept in retained.all {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       guard !access.mayRetain(name, object, user: kept.uid) else { continue }
       forgetRetained(name: name, object: object)
     }
+  }
+
+  /// Ends registrations. All delegates among them leave their chains before any query asks further delegates.
+  package mutating func endRegistrations(
+    _ registrations: [(slot: ConnectionSlot, serial: Serial)], at now: Instant
+  ) {
+    var delegates: [DelegateRegistration] = []
+    for (slot, serial) in registrations {
+      if let delegate = connections[slot].delegates[serial] {
+        delegates.append(delegate)
+      } else {
+        endRegistration(serial, at: slot, at: now)
+      }
+    }
+    detach(delegates, at: now)
   }
 
   mutating func filterBuffered(for slot: ConnectionSlot) {

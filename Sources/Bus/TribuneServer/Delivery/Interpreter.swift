@@ -221,10 +221,8 @@ final class Interpreter {
         replier.enqueue(concluded, for: delegate, serial: serial, about: tail, defersFlush: true)
       }
     case .ended(let slot, let serial, let ended):
-      if case .notPermitted = ended, let id = session(at: slot)?.id ?? sessions.detached(at: slot)?.id {
-        recorder.recordEnd(of: serial, by: id)
-      }
       if let session = session(at: slot) { replier.enqueue(ended, for: session, serial: serial) }
+    case .noLongerPermitted(let registrations): recorder.recordEnds(of: registrations)
     case .late(let slot, let serial, let late):
       if let session = session(at: slot) { replier.enqueue(late, for: session, serial: serial) }
     case .announcement(let announcement):

@@ -29,7 +29,8 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case detached = 16
   /// The configuration for all later entries (`Bus.restoreConfiguration`).
   case configuration = 17
-  case registrationEnd = 18
+  /// The policy has ended registrations.
+  case registrationEnds = 18
   /// Questions that wait for a turn at the connection, and its unread questions (`QuestionTurns`).
   case questionTurns = 19
   /// The client has read its unread questions. The bus then went on with questions that waited for turns.

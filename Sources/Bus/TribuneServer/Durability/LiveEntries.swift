@@ -10,7 +10,7 @@ import TribuneWire
 /// | --- | --- |
 /// | connect | if open when the compaction began, or younger |
 /// | frame that registers, cancels or suspends | if in force, or younger |
-/// | disconnect, registrationEnd, advance, postponedPostDone | if younger |
+/// | disconnect, registrationEnds, advance, postponedPostDone | if younger |
 /// | retained | if the notification is still retained; or if the entry forgets one, and is younger |
 /// | postponedPost, controlFrame, detached | if its post is still postponed, frame unsent, client detached |
 /// | succession | if the successor exists |
@@ -39,7 +39,7 @@ final class LiveEntries {
       false
     // A newer version of the bus wrote the entry. This version cannot keep it up to date.
     case nil: false
-    case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
+    case .disconnect, .advance, .postponedPostDone, .registrationEnds: isTail
     case .postponedPost: postponed.contains(entry)
     case .connect: isTail || isConnectInForce(entry) || ended.contains(entry.connection)
     case .frame: isLiveFrame(entry, isTail: isTail)

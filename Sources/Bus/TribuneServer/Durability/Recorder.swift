@@ -152,11 +152,16 @@ final class Recorder {
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
   }
 
-  func recordEnd(of serial: Serial, by id: ConnectionID) {
+  /// Records all in one entry: a replay of one after the other would ask delegates that have ended.
+  func recordEnds(of registrations: [(slot: ConnectionSlot, serial: Serial)]) {
     guard isLogging else { return }
     let buffer = emptyBuffer()
-    buffer.append(serial)
-    record(.registrationEnd, of: id, buffer.bytes)
+    for (slot, serial) in registrations {
+      guard let id = sessions[slot]?.id ?? sessions.detached(at: slot)?.id else { continue }
+      buffer.append(id.rawValue)
+      buffer.append(serial)
+    }
+    record(.registrationEnds, of: .bus, buffer.bytes)
   }
 
   // MARK: Other entries

@@ -110,10 +110,14 @@ extension Recovery {
       replayed.found[id]?.predecessors.append(ConnectionID(rawValue: try reader.integer()))
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
-    case .registrationEnd:
-      guard let found = replayed.found[id], found.facts.isOpen else { return true }
-      bus.value.endRegistration(
-        try reader.integer(), at: ConnectionSlot(index: found.facts.slot), at: entry.moment)
+    case .registrationEnds:
+      var ended: [(slot: ConnectionSlot, serial: Serial)] = []
+      while !reader.isAtEnd {
+        let (id, serial) = (try reader.integer(UInt64.self), try reader.integer(Serial.self))
+        guard let found = replayed.found[id], found.facts.isOpen else { continue }
+        ended.append((ConnectionSlot(index: found.facts.slot), serial))
+      }
+      bus.value.endRegistrations(ended, at: entry.moment)
     case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)
     }
     return true

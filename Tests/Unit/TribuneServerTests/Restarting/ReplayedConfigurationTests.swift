@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneLog
+import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
 
@@ -48,6 +49,34 @@ struct ReplayedConfigurationTests {
     server.bus.value.appendConfiguration(to: expected)
     #expect(bus.loggedConfigurations.last == expected.array)
     #expect(server.wal.usedLength > server.wal.admissionLimit)
+  }
+
+  @Test("a replay asks no delegate that the policy has ended, but the one behind it")
+  func ended() throws {
+    let bus = try SteppedBus()
+    let (delegate, asker) = (try bus.client(), try bus.client())
+    for (serial, patterns) in zip(
+      Serial(1)..., [["a.shouldB", "x.c"], ["a.shouldB", "x.d"], ["a.shouldB"]])
+    {
+      let attach = Attach(
+        order: Int32(serial), failurePolicy: .abstain, timeout: 0, label: "", patterns: patterns,
+        isSet: false,
+        protocols: [])
+      try delegate.send(attach, serial: serial)
+    }
+    try bus.pass(delegate)
+    try asker.send(Ask(mode: .order), serial: 1, name: "a.shouldB")
+    try bus.pass(asker)
+    var parser = PolicyParser(.none)
+    parser.read(Array("allow * ** user:*\ndeny delegate x.** user:*".utf8), file: "test.policy")
+    let server = bus.server
+    // A reload would exempt the user that runs the bus.
+    server.interpreter.perform {
+      server.bus.value.apply(.policy(Policy(parser.lines), exempt: []), at: server.context.now)
+    }
+    // Taking over compares the states.
+    let next = try bus.successor()
+    #expect(next.server.bus.value.queryCount == 1 && next.server.bus.value.delegateCount == 1)
   }
 }
 
