@@ -43,7 +43,7 @@ struct TopTests {
   private func waitUntilBlocked(_ signal: CInt, in terminal: TmuxTerminal) throws {
     while true {
       let pid = try pid(in: terminal)
-      let name = try String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
+      let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
       if name == "tribunectl\n", try isBlocked(signal, in: String(pid)) { return }
       sched_yield()
     }

@@ -75,9 +75,9 @@ extension Bus {
 
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// The retained notifications of a connection, or of all connections if `connection` is 0. Leaves out most of
-  /// those that the requester may not list, and visits none of these: a user who may list little must not cost
-  /// much. `listableEntry` decides about the rest.
+  /// Finds the retained notifications of a connection, or of all connections if `connection` is 0, by the
+  /// patterns of the policy: many notifications of others must not cost a requester that may see few.
+  /// `listableEntry` decides about each.
   package func retainedNotifications(
     of connection: UInt64, for slot: ConnectionSlot?
   ) -> [RetainedNotification] {

@@ -291,6 +291,19 @@ package struct Bus: ~Copyable {
     return true
   }
 
+  /// Ends registrations. All delegates among them leave their chains before any query asks further delegates.
+  package mutating func endRegistrations(_ registrations: [RegistrationPlace], at now: Instant) {
+    var delegates: [DelegateRegistration] = []
+    for place in registrations {
+      if let delegate = connections[place.slot].delegates[place.serial] {
+        delegates.append(delegate)
+      } else {
+        endRegistration(place.serial, at: place.slot, at: now)
+      }
+    }
+    detach(delegates, at: now)
+  }
+
   // MARK: Shared with delegation
 
   mutating func emit(_ effect: consuming Effect) { effects.append(effect) }

@@ -15,8 +15,8 @@ package enum Effect {
   case late(ConnectionSlot, Serial, Late)
   /// The bus does not emit this effect for a registration that its connection has cancelled.
   case ended(ConnectionSlot, Serial, Ended)
-  /// The policy has ended these registrations. For each, the bus also emits `ended`.
-  case noLongerPermitted([(slot: ConnectionSlot, serial: Serial)])
+  /// The policy has ended these registrations. The bus emits no `ended` for them.
+  case noLongerPermitted([(registration: RegistrationPlace, why: String)])
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)
   /// The bus now retains this notification, instead of any earlier one with the same name and object.
@@ -31,6 +31,13 @@ package enum Effect {
   /// The connection has ended an awaited observation. For each awaited post that the server has not sent to
   /// the connection yet, the server must check `Bus.isAbandoned`.
   case observesLess(ConnectionSlot)
+}
+
+package struct RegistrationPlace: Hashable {
+  package let slot: ConnectionSlot
+  package let serial: Serial
+
+  package init(_ slot: ConnectionSlot, _ serial: Serial) { (self.slot, self.serial) = (slot, serial) }
 }
 
 extension Effect {

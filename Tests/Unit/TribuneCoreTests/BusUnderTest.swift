@@ -333,7 +333,8 @@ final class BusUnderTest {
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       switch effect {
       case .kept, .forgotten, .waiting, .noLongerWaiting: onKept?(effect)
-      case .noLongerPermitted: break
+      case .noLongerPermitted(let ended):
+        transcript += ended.map { "\($0.slot.letter) ended \($0.serial) (\($1))" }
       default:
         onEffect?(effect)
         transcript.append(effect.line)
@@ -395,8 +396,7 @@ extension Effect {
     case .late(let slot, let serial, let late):
       return "\(slot.letter) late \(serial) d\(late.delegate.rawValue) \(late.actions)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
-    case .ended(let slot, let serial, .notPermitted(let why)):
-      return "\(slot.letter) ended \(serial) (\(why))"
+    case .ended(let slot, let serial, .notPermitted): preconditionFailure("\(slot.letter) ended \(serial)")
     case .notification(let slice, let receivers, let poster):
       return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
     case .buffered(let slot, let flushed):
@@ -413,7 +413,7 @@ extension Effect {
           let reason = missing.reason.isEmpty ? "" : " (\(missing.reason))"
           return ", \(missing.connection) \(missing.failure)\(reason) \(missing.elapsed / 1000) ms"
         }.joined()
-    case .noLongerPermitted(let ended): return "\(ended.count) no longer permitted"
+    case .noLongerPermitted: preconditionFailure("the transcript has a line for each")
     case .observesLess(let slot): return "\(slot.letter) observes less"
     case .announcement(let announcement): return announcement.line
     }

@@ -110,11 +110,10 @@ extension Bus {
     return entry
   }
 
-  /// Patterns of all names of retained notifications that the connection may list. That is what a line allows
-  /// it to list, and what its user may retain, because a connection may list its own. nil means all names.
-  func patternsOfListable(at slot: ConnectionSlot) -> [Pattern]? {
-    guard let permissions = deciding(at: slot) else { return nil }
-    return permissions.listedPatterns + permissions.policy.retainedPatterns(of: permissions.subject.user)
+  /// Patterns that match the names of all retained notifications that the connection may list. nil means all
+  /// names.
+  func patternsOfListable(at slot: ConnectionSlot) -> Set<Pattern>? {
+    deciding(at: slot)?.listablePatterns
   }
 
   package func visibleUsers(for slot: ConnectionSlot) -> VisibleUsers {
@@ -193,37 +192,21 @@ extension Bus {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
     center.invalidateRoutes()
-    var refused: [(slot: ConnectionSlot, serial: Serial)] = []
+    var ended: [(registration: RegistrationPlace, why: String)] = []
     for slot in slots {
       guard let permissions = access.permissions(at: slot) else { continue }
-      for (serial, error) in self.refused(at: slot, by: permissions) {
-        emit(.ended(slot, serial, .notPermitted(error.message)))
-        refused.append((slot, serial))
-      }
+      ended += refused(at: slot, by: permissions).map { (RegistrationPlace(slot, $0), $1.message) }
       filterBuffered(for: slot)
     }
-    if !refused.isEmpty { emit(.noLongerPermitted(refused)) }
-    endRegistrations(refused, at: now)
+    if !ended.isEmpty {
+      emit(.noLongerPermitted(ended))
+      endRegistrations(ended.map(\.registration), at: now)
+    }
     for kept in retained.all {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       guard !access.mayRetain(name, object, user: kept.uid) else { continue }
       forgetRetained(name: name, object: object)
     }
-  }
-
-  /// Ends registrations. All delegates among them leave their chains before any query asks further delegates.
-  package mutating func endRegistrations(
-    _ registrations: [(slot: ConnectionSlot, serial: Serial)], at now: Instant
-  ) {
-    var delegates: [DelegateRegistration] = []
-    for (slot, serial) in registrations {
-      if let delegate = connections[slot].delegates[serial] {
-        delegates.append(delegate)
-      } else {
-        endRegistration(serial, at: slot, at: now)
-      }
-    }
-    detach(delegates, at: now)
   }
 
   mutating func filterBuffered(for slot: ConnectionSlot) {

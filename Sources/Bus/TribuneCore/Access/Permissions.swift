@@ -24,10 +24,13 @@ final class Permissions {
     }
   }
 
-  /// The patterns of the lines that allow the subject to list.
-  var listedPatterns: [Pattern] {
-    (common.lines + own.lines).filter { $0.effect == .allow && $0.actions.contains(.list) }.flatMap(\.names)
-  }
+  /// The patterns of what lines allow the subject to list, and of what its user may retain: a connection may
+  /// list its own notifications. nil if one of these patterns matches all names.
+  private(set) lazy var listablePatterns: Set<Pattern>? = {
+    let listing = (common.lines + own.lines).filter { $0.effect == .allow && $0.actions.contains(.list) }
+    let patterns = Set(listing.flatMap(\.names) + policy.retainedPatterns(of: subject.user))
+    return patterns.contains(.any) ? nil : patterns
+  }()
 
   func actions(with key: RawSpan, nameLength: Int) -> ActionSet {
     actions(with: key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))

@@ -222,7 +222,12 @@ final class Interpreter {
       }
     case .ended(let slot, let serial, let ended):
       if let session = session(at: slot) { replier.enqueue(ended, for: session, serial: serial) }
-    case .noLongerPermitted(let registrations): recorder.recordEnds(of: registrations)
+    case .noLongerPermitted(let ended):
+      recorder.recordEnds(of: ended.map(\.registration))
+      for (place, why) in ended {
+        guard let session = session(at: place.slot) else { continue }
+        replier.enqueue(Ended.notPermitted(why), for: session, serial: place.serial)
+      }
     case .late(let slot, let serial, let late):
       if let session = session(at: slot) { replier.enqueue(late, for: session, serial: serial) }
     case .announcement(let announcement):

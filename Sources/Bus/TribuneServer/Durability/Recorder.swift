@@ -153,15 +153,15 @@ final class Recorder {
   }
 
   /// Records all in one entry: a replay of one after the other would ask delegates that have ended.
-  func recordEnds(of registrations: [(slot: ConnectionSlot, serial: Serial)]) {
+  func recordEnds(of registrations: [RegistrationPlace]) {
     guard isLogging else { return }
     let buffer = emptyBuffer()
-    for (slot, serial) in registrations {
-      guard let id = sessions[slot]?.id ?? sessions.detached(at: slot)?.id else { continue }
+    for place in registrations {
+      guard let id = sessions[place.slot]?.id ?? sessions.detached(at: place.slot)?.id else { continue }
       buffer.append(id.rawValue)
-      buffer.append(serial)
+      buffer.append(place.serial)
     }
-    record(.registrationEnds, of: .bus, buffer.bytes)
+    if buffer.count > 0 { record(.registrationEnds, of: .bus, buffer.bytes) }
   }
 
   // MARK: Other entries

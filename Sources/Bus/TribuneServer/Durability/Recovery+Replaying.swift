@@ -111,11 +111,14 @@ extension Recovery {
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
     case .registrationEnds:
-      var ended: [(slot: ConnectionSlot, serial: Serial)] = []
+      var ended: [RegistrationPlace] = []
+      var known: Set<RegistrationPlace> = []
       while !reader.isAtEnd {
         let (id, serial) = (try reader.integer(UInt64.self), try reader.integer(Serial.self))
         guard let found = replayed.found[id], found.facts.isOpen else { continue }
-        ended.append((ConnectionSlot(index: found.facts.slot), serial))
+        let place = RegistrationPlace(ConnectionSlot(index: found.facts.slot), serial)
+        // Only a damaged log names a registration twice.
+        if known.insert(place).inserted { ended.append(place) }
       }
       bus.value.endRegistrations(ended, at: entry.moment)
     case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)

@@ -51,17 +51,18 @@ struct ReplayedConfigurationTests {
     #expect(server.wal.usedLength > server.wal.admissionLimit)
   }
 
-  @Test("a replay asks no delegate that the policy has ended, but the one behind it")
-  func ended() throws {
+  @Test(
+    "a replay asks no delegate that the policy has ended, even if a damaged log names it twice",
+    arguments: [false, true])
+  func ended(isDamaged: Bool) throws {
     let bus = try SteppedBus()
+    let server = bus.server
     let (delegate, asker) = (try bus.client(), try bus.client())
-    for (serial, patterns) in zip(
-      Serial(1)..., [["a.shouldB", "x.c"], ["a.shouldB", "x.d"], ["a.shouldB"]])
-    {
+    let patterns = [["a.shouldB", "x.c"], ["a.shouldB", "x.d"], ["a.shouldB"]]
+    for (serial, patterns) in zip(Serial(1)..., patterns) {
       let attach = Attach(
         order: Int32(serial), failurePolicy: .abstain, timeout: 0, label: "", patterns: patterns,
-        isSet: false,
-        protocols: [])
+        isSet: false, protocols: [])
       try delegate.send(attach, serial: serial)
     }
     try bus.pass(delegate)
@@ -69,9 +70,11 @@ struct ReplayedConfigurationTests {
     try bus.pass(asker)
     var parser = PolicyParser(.none)
     parser.read(Array("allow * ** user:*\ndeny delegate x.** user:*".utf8), file: "test.policy")
-    let server = bus.server
+    let slot = try #require(server.sessions[delegate.id]?.slot)
+    let places = [1, 2, 1, 2].map { RegistrationPlace(slot, $0) }
     // A reload would exempt the user that runs the bus.
     server.interpreter.perform {
+      if isDamaged { server.recorder.recordEnds(of: places) }
       server.bus.value.apply(.policy(Policy(parser.lines), exempt: []), at: server.context.now)
     }
     // Taking over compares the states.
