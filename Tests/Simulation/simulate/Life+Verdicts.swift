@@ -147,8 +147,11 @@ extension Life {
     }
     let dones = post.dones.filter { !$0.isRefused }
     let missing = Set(awaited.missing.map(\.connection.rawValue))
+    let gone = Set(awaited.missing.filter { $0.failure == .gone }.map(\.connection.rawValue))
     for done in dones
-    where done.certainty == .certain && done.link.id != 0
+    // Without its observation, the bus refuses what the client says, and the client may not have read that yet.
+    where !(gone.contains(done.link.id) && hasStoppedAwaiting(post, done.link)) && done.certainty == .certain
+      && done.link.id != 0
       && (done.takenBy < post.due
         || !isSlow && !done.wasHidden && done.link.detachedUntil == nil && done.sentTime < post.due)
     {
@@ -165,6 +168,12 @@ extension Life {
     check(
       awaited.acknowledged <= UInt32(most),
       "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
+  }
+
+  private func hasStoppedAwaiting(_ post: Posting, _ link: Link) -> Bool {
+    link.registrations.contains {
+      $0.isAwaited && $0.isFor(post.name, post.object) && $0.goneAt > post.takenAt && $0.goneAt < .max
+    }
   }
 
   private func judgeWhole(_ query: Query, _ verdict: Verdict, isAnswered: Bool) {
