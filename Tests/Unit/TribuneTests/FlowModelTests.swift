@@ -228,7 +228,7 @@ private struct FlowModel {
     while !wire.isEmpty { receive(upTo: wire.count) }
     _ = state.endOfStream(received: UInt64(received))
     for _ in 0..<Int.random(in: 0...5, using: &random) { try await read() }
-    apply(state.finishOldConnection(at: .now) ?? [])
+    apply(state.finishOldConnection() ?? [])
     (received, sent, limit) = (0, 0, nil)
     for observer in observers {
       observer.stream.reservePosition()

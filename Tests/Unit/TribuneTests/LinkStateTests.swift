@@ -31,7 +31,7 @@ import TribuneWire
     let events: [(inout LinkState) -> Void] = [
       { _ = $0.receive(welcome(8), acceptsFiles: true) }, { $0.handleFailedWrite(broken) },
       { _ = $0.endOfStream(received: 0) },
-      { if $0.finishOldConnection(at: now) != nil { _ = $0.reopen(at: now) } },
+      { if $0.finishOldConnection() != nil { _ = $0.reopen(at: now) } },
       { _ = $0.close(by: now) }, { _ = $0.stopConnecting() }, { _ = $0.end(nil) },
     ]
     for (event, next) in zip(events, next) where !next.isEmpty {
@@ -93,7 +93,7 @@ import TribuneWire
   @Test func aConnectionThatHasEndedIsNotReopened() throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     _ = state.end(nil)
     #expect(state.reopen(at: now) == nil)
     #expect(state.word == "ended")
@@ -108,7 +108,7 @@ import TribuneWire
     var survivor = openState()
     _ = survivor.endOfStream(received: 0)
     survivor.handleFailedWrite(broken)
-    #expect(survivor.finishOldConnection(at: now) != nil)
+    #expect(survivor.finishOldConnection() != nil)
     #expect(survivor.reopen(at: now) != nil)
     #expect(survivor.word == "open")
     #expect(survivor.endOfStream(received: 0).word == "reconnect")
@@ -156,7 +156,7 @@ import TribuneWire
   func closingBetweenTwoConnectionsWaitsForPostsUntilTheDeadline(hasPosts: Bool) throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     if hasPosts { _ = try post(&state) }
     #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
     #expect(!state.isAsking && state.isServing)
@@ -230,11 +230,11 @@ import TribuneWire
     let result = await Reply<Response>.wait { reply -> Response? in
       let batch = ask(&state, reply, serial: 1, deadline: 1000, at: now).batch
       _ = state.endOfStream(received: 0)
-      #expect(state.finishOldConnection(at: now) == nil)
+      #expect(state.finishOldConnection() == nil)
       if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }
       for milliseconds in [400, 800] {
         let later = now.advanced(by: .milliseconds(milliseconds))
-        #expect(state.finishOldConnection(at: later)?.isEmpty == true)
+        #expect(state.finishOldConnection()?.isEmpty == true)
         let due = state.takeDue(at: later)
         #expect(due.actions.isEmpty && due.next == deadline)
         guard milliseconds == 400 else { break }
@@ -256,7 +256,7 @@ import TribuneWire
       _ = state.endOfStream(received: 0)
       let actions = state.takeBack(declaration, reply)
       #expect(actions?.count == 1)
-      apply(state.finishOldConnection(at: now) ?? [])
+      apply(state.finishOldConnection() ?? [])
       #expect(state.reopen(at: now) != nil)
       #expect(state.outbox.hasUnsent, "the next bus is not asked")
       confirmAll(&state)
@@ -308,7 +308,7 @@ import TribuneWire
     if isInterrupted {
       _ = state.endOfStream(received: 0)
       _ = state.wrote(batch, bytes: 0, .stuck)
-      #expect(state.finishOldConnection(at: now) != nil)
+      #expect(state.finishOldConnection() != nil)
     }
     let deadline = now.advanced(by: .seconds(1))
     let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
@@ -339,7 +339,7 @@ import TribuneWire
     _ = state.endOfStream(received: 0)
     _ = state.wrote(batch, bytes: 0, .stuck)
     if event != "settling" {
-      #expect(state.finishOldConnection(at: now)?.isEmpty == true)
+      #expect(state.finishOldConnection()?.isEmpty == true)
       _ = state.acknowledge(done, reason: long, in: 1)
     }
     let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
@@ -347,7 +347,7 @@ import TribuneWire
       let ready: Void? = try state.awaitCapacity(id, until: nil, reply)
       #expect(ready == nil)
       switch event {
-      case "settling": apply(state.finishOldConnection(at: now) ?? [])
+      case "settling": apply(state.finishOldConnection() ?? [])
       case "abandoning": apply(state.abandonRenewal(isWelcomed: false, because: broken))
       default:
         #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
@@ -371,7 +371,7 @@ import TribuneWire
       return nil
     }
     _ = state.endOfStream(received: 0)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     if event == "lost twice" {
       _ = state.beginRenewal()
       confirmAll(&state)
@@ -395,7 +395,7 @@ import TribuneWire
   func whatTheNextBusDoesNotAcceptIsNotSentToIt(_ length: Int, isFile: Bool) async throws {
     var state = openState()
     _ = state.endOfStream(received: 0)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     let payload = [UInt8](repeating: 0, count: length)
     let file = isFile ? try MemoryFile(holding: payload.rawBytes) : nil
     let message = Link.Message(name: "a.b", payload: isFile ? [] : payload, file: file)
@@ -417,7 +417,7 @@ import TribuneWire
   @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     for id in 8...12 as ClosedRange<UInt64> {
       _ = state.beginRenewal()
       _ = state.receive(welcome(id), acceptsFiles: true)
@@ -444,7 +444,7 @@ import TribuneWire
     let declaration = try await declare(&state)
     _ = await Reply<Response>.wait { reply -> Response? in
       _ = state.endOfStream(received: 0)
-      #expect(state.finishOldConnection(at: now) != nil)
+      #expect(state.finishOldConnection() != nil)
       _ = state.beginRenewal()
       if isTakenBack { #expect(state.takeBack(declaration, reply) != nil) }
       let actions = state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0)
@@ -459,14 +459,14 @@ import TribuneWire
     let declaration = try await declare(&state)
     for _ in 0..<2 {
       _ = state.endOfStream(received: 0)
-      #expect(state.finishOldConnection(at: now) != nil)
+      #expect(state.finishOldConnection() != nil)
       _ = state.beginRenewal()
       #expect(state.cancel(declaration, tellsBus: true).isEmpty)
       confirmAll(&state)
       #expect(state.reopen(at: now) != nil)
     }
     _ = state.endOfStream(received: 0)
-    #expect(state.finishOldConnection(at: now) != nil)
+    #expect(state.finishOldConnection() != nil)
     _ = state.beginRenewal()
     apply(state.receiveRefusal(of: declaration, TribuneError(.refused, "no"), now: 0))
     #expect(state.word == "ended refused", "the link did not renew the registration")

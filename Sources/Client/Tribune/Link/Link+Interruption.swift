@@ -9,7 +9,7 @@ import TribuneWire
 extension Link {
   /// Returns false while a caller still writes to the old connection; that caller will wake the thread.
   func finishOldConnection() -> Bool {
-    let (actions, cause) = state.withLock { ($0.finishOldConnection(at: .now), $0.interruption?.cause) }
+    let (actions, cause) = state.withLock { ($0.finishOldConnection(), $0.interruption?.cause) }
     guard let actions, let cause else { return false }
     perform(actions)
     events?(.disconnected(cause))

@@ -47,7 +47,7 @@ extension LinkState {
   /// Fails the requests that the bus has possibly received. Requests that register, take back or suspend do
   /// not fail: the link settles them on the next connection. Unsent requests wait for the next connection.
   /// Returns nil while a caller still writes to the old connection.
-  mutating func finishOldConnection(at now: Instant) -> [Action]? {
+  mutating func finishOldConnection() -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: [Serial: UInt32] = [:]
     let before = entries
