@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Testing
 import Tribune
+import TribuneSystem
 
 @Suite("top", .timeLimit(.minutes(15)))
 struct TopTests {
@@ -12,11 +13,12 @@ struct TopTests {
   init() throws { bus = try TestBus() }
 
   private func top(
-    _ arguments: String = "", preloading library: PreloadedLibrary? = nil, columns: Int = 80, rows: Int = 24
+    _ arguments: String = "", at address: String? = nil, preloading library: PreloadedLibrary? = nil,
+    columns: Int = 80, rows: Int = 24
   ) throws -> TmuxTerminal {
     let terminal = try TmuxTerminal(
       environment: [
-        "TRIBUNE_ADDRESS": bus.address, "TRIBUNECTL": try Programs.path(of: "tribunectl"),
+        "TRIBUNE_ADDRESS": address ?? bus.address, "TRIBUNECTL": try Programs.path(of: "tribunectl"),
         "LIBRARY": library?.path ?? "",
       ], columns: columns, rows: rows)
     try terminal.screen(with: "$")
@@ -37,16 +39,6 @@ struct TopTests {
   private func pid(in terminal: TmuxTerminal) throws -> pid_t {
     let group = try FinishedProgram(["ps", "-o", "tpgid=", "-p", terminal.state("#{pane_pid}")]).output
     return try #require(pid_t(group.trimmingCharacters(in: .whitespacesAndNewlines)))
-  }
-
-  /// Waits until tribunectl has blocked the signal. While the shell starts a program, it blocks SIGINT too.
-  private func waitUntilBlocked(_ signal: CInt, in terminal: TmuxTerminal) throws {
-    while true {
-      let pid = try pid(in: terminal)
-      let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)
-      if name == "tribunectl\n", try isBlocked(signal, in: String(pid)) { return }
-      sched_yield()
-    }
   }
 
   /// - Parameter mark: a word that is not on the screen.
@@ -137,11 +129,14 @@ struct TopTests {
 
   @Test("Ctrl-C ends it while it waits for a bus that does not answer")
   func unanswered() throws {
-    try bus.freeze()
-    let terminal = try top()
-    try waitUntilBlocked(SIGINT, in: terminal)
+    let folder = try TestFolder()
+    let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
+    let terminal = try top(at: "unix:\(folder.path)/bus")
+    // Before top connects, Ctrl-C has its default effect.
+    let connected = try RawClient(acceptedAt: listener)
     try terminal.press("C-c")
     try terminal.screen(with: "status 0")
+    withExtendedLifetime(connected) {}
   }
 
   @Test("each table has its rows, and top sends the bus only list requests")

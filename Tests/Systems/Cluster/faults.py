@@ -2,10 +2,11 @@
 """Random faults of a cluster, from a seed: cut links, killed gateways and NATS servers."""
 
 import asyncio
+import contextlib
 import os
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 from support import Cluster, Host, NatsServer, Relay
 
@@ -31,6 +32,17 @@ class Faults:
                 await asyncio.sleep(self._chance.uniform(0.1, 1))
                 await getattr(self, kind)()
                 self.counts[kind] += 1
+
+    @contextlib.asynccontextmanager
+    async def continuing(self) -> AsyncIterator[None]:
+        """Continues during a block, and fails if a fault could not be made or mended."""
+        faults = asyncio.create_task(self.run())
+        try:
+            yield
+        finally:
+            faults.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await faults
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._chance.uniform(0, 2))

@@ -332,7 +332,7 @@ class Host:
     def connect(self) -> tribune._bus.Connecting:
         return tribune.connect(self.address)
 
-    async def tribunectl(self, *arguments: str) -> tuple[int, str]:
+    async def tribunectl(self, *arguments: str, seconds_max: float | None = DEADLINE) -> tuple[int, str]:
         """The status and the output of tribunectl."""
         process = await asyncio.create_subprocess_exec(
             PROGRAMS / "tribunectl",
@@ -342,7 +342,7 @@ class Host:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(seconds_max):
             output, _ = await process.communicate()
         return process.returncode, output.decode()
 

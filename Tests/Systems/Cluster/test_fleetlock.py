@@ -404,10 +404,7 @@ async def test_never_more_than_there_are_slots_whatever_is_killed(cluster: Clust
     chance = random.Random(SEED)
     machines = [Machine(f"m{number}", hosts, chance) for number in range(6)]
     reboots: list[str] = []
-    faults = asyncio.create_task(Faults(cluster, *fault_kinds(servers)).run())
-    try:
+    async with Faults(cluster, *fault_kinds(servers)).continuing():
         await asyncio.gather(*(machine.run(reboots) for machine in machines))
-    finally:
-        faults.cancel()
     assert Machine.most == 2
     assert len(set(reboots)) == len(machines)
