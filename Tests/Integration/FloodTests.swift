@@ -169,6 +169,29 @@ struct FloodTests {
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
   }
 
+  @Test("one user's long Varlink calls, on any number of connections, leave turns to another user")
+  func varlinkCalls() throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
+    let bus = try TestBus.withVarlink(in: folder)
+    let greedy = try (0..<100).map { _ in try VarlinkClient(bus, as: 65_534) }
+    let other = try RawClient.greeted(bus, as: 65_533)
+    for client in greedy { #expect(try client.call("org.varlink.service.GetInfo").error == nil) }
+    let numbers = String(repeating: ",1", count: 37_000)
+    try bus.freeze()
+    for client in greedy {
+      try client.send("Tell", "{\"name\":\"a.didB\",\"userInfo\":{\"x\":[1\(numbers)]}}")
+    }
+    try other.send(List(.bus), serial: 1)
+    bus.signal(SIGCONT)
+    guard case .bus(let entry) = try other.next(.entry).decode(Entry.self) else {
+      throw Programs.Missing(description: "the bus lists something else")
+    }
+    #expect(entry.posted < greedy.count / 2, "\(entry.posted)")
+    for client in greedy { #expect(try client.next().error == nil) }
+    #expect(try RawClient.greeted(bus).busEntry().posted == greedy.count)
+  }
+
   @Test(
     "a question, its answer and its verdict come before the lists of many users",
     arguments: [(100, 4000), (1500, 200)] as [(UInt32, Int)])

@@ -16,8 +16,8 @@
  *   connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates, holds
  *   and observations of the connection have then ended.
  * - In a child after fork(), functions that send, read or wait fail with -ECHILD. The child may drop references
- *   without an effect on the bus. Until the child drops its last reference, executes another program or exits, it keeps
- *   the connection and its holds alive, even after the parent's end.
+ *   without an effect on the bus. Until the child drops its last reference, executes another program or exits, the
+ *   connection and its holds last, even after the parent's end.
  * - Texts are zero-terminated UTF-8. userInfo consists of bytes, by convention JSON, which the library does not parse.
  * - In structures of options, zero is the default of each member. Reserved members must be zero.
  */
@@ -89,7 +89,7 @@ typedef struct tribune_error {
 /* With this flag, the bus identifies the posters of notifications: tribune_message_get_peer(). */
 #define TRIBUNE_OPEN_POSTERS 1u
 
-/* Connects to `address`. If it is NULL, the library looks for the bus as tribune(3) describes. Waits up to
+/* Connects to `address`. If `address` is NULL, looks for the bus as tribune(3) describes. Waits up to
    `timeout_usec` for the bus's welcome. If `timeout_usec` is 0, does not wait: requests are possible at once, and
    tribune_process() reports errors. */
 int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error);
@@ -98,8 +98,8 @@ tribune *tribune_ref(tribune *bus);
 tribune *tribune_unref(tribune *bus);
 /* Waits until the bus has handled everything that was sent before. */
 int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error);
-/* Sets how long later posts wait for slow observers, before these lose notifications. The longest time is 65 s.
-   UINT64_MAX means no limit, and 0 the bus's configuration. Does not wait. */
+/* Sets how long later posts wait for slow observers. Observers that are still slow after that lose notifications. The
+   longest time is 65 s. UINT64_MAX means no limit, and 0 the bus's configuration. Does not wait. */
 int tribune_set_pace(tribune *bus, uint64_t pace_usec);
 /* Gets the connection's number, which is printed as `:N`. Fails with -EAGAIN before the bus's welcome. */
 int tribune_get_id(tribune *bus, uint64_t *ret);
@@ -247,12 +247,12 @@ bool tribune_message_wants_value(const tribune_message *message);
 uint32_t tribune_message_get_timeout_ms(const tribune_message *message);
 tribune_conclusion tribune_message_get_conclusion(const tribune_message *message);
 
-/* The stage of a TRIBUNE_PROGRESS. If its delegate has deferred, the reason of its outcome is the status. */
+/* The stage of a TRIBUNE_PROGRESS. If the delegate has deferred, the reason of the outcome is the delegate's status. */
 tribune_stage tribune_message_get_stage(const tribune_message *message);
 
 /* True if a verdict allows the action, or if a query for values got a value. */
 bool tribune_message_is_allowed(const tribune_message *message);
-/* True if the verdict is the asker's default, because no delegate approved or vetoed. */
+/* True if no delegate or hold approved or vetoed. A default then decided: the asker's, or `Default=veto`. */
 bool tribune_message_is_unanswered(const tribune_message *message);
 bool tribune_message_is_overridden(const tribune_message *message);
 /* The outcomes of a verdict: holds, then missing required delegates, then delegates in the order of the chain. A
@@ -276,11 +276,11 @@ const tribune_error *tribune_message_get_error(const tribune_message *message);
 /* Pass this as the size of zero-terminated userInfo. */
 #define TRIBUNE_STRING ((size_t)-1)
 
-#define TRIBUNE_POST_IMMEDIATELY 1u        /* Suspended observers receive it too. */
+#define TRIBUNE_POST_IMMEDIATELY 1u        /* Suspended observers receive the post too. */
 #define TRIBUNE_POST_RETAIN 2u             /* The bus keeps the last post of each name and object. */
 #define TRIBUNE_POST_COALESCE_BY_NAME 4u   /* Replaces waiting posts with the same name. */
 #define TRIBUNE_POST_COALESCE_BY_OBJECT 8u /* The same for the object. If both flags are set, both must match. */
-#define TRIBUNE_POST_BOUND 32u             /* With TRIBUNE_POST_RETAIN: keeps it until this connection ends. */
+#define TRIBUNE_POST_BOUND 32u             /* With TRIBUNE_POST_RETAIN: keeps the post until this connection ends. */
 
 typedef enum tribune_style {
   TRIBUNE_STYLE_NOW = 0,
@@ -296,8 +296,8 @@ typedef struct tribune_post_options {
   uint64_t reserved[2];
 } tribune_post_options;
 
-/* Does not wait, and does not report a refusal. While the bus reads too slowly, every function that does not wait fails
-   with -ENOBUFS: call tribune_flush(), or wait until tribune_get_events() lacks POLLOUT. */
+/* Does not wait, and does not report a refusal. If 4 MiB wait for the bus, functions that post, ask or register without
+   waiting fail with -ENOBUFS: call tribune_flush(), or tribune_process() until tribune_get_events() lacks POLLOUT. */
 int tribune_post(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                  const tribune_post_options *options);
 /* Waits until the bus has accepted or refused the post. */
@@ -318,7 +318,7 @@ int tribune_post_awaited_async(tribune *bus, tribune_slot **ret, const char *nam
 #define TRIBUNE_OBSERVE_RETAINED 1u /* Matching retained notifications precede new ones. */
 #define TRIBUNE_OBSERVE_AWAITED 2u  /* Posters of awaited notifications wait for this observer. */
 
-/* Observes notifications. If `pattern` or `object` is NULL, it matches any. */
+/* Observes notifications. A `pattern` or `object` of NULL matches any. */
 int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, unsigned flags,
                     tribune_callback callback, void *userdata);
 /* tribune_done() reports to the poster of an awaited notification that this observer is done, and tribune_fail() that
@@ -362,7 +362,7 @@ int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const 
 /* ---- Delegates and holds: tribune_delegate(3), tribune_hold(3) ---- */
 
 #define TRIBUNE_DELEGATE_SET 1u                /* Replaces the other delegates of the object. */
-#define TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE 2u /* After a failure or timeout, it abstains instead of vetoing. */
+#define TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE 2u /* If the delegate fails or times out, it abstains. */
 
 typedef struct tribune_delegate_options {
   unsigned flags;      /* TRIBUNE_DELEGATE_… */
@@ -374,9 +374,9 @@ typedef struct tribune_delegate_options {
   uint64_t reserved[2];
 } tribune_delegate_options;
 
-/* Attaches a delegate to the chain of `object`, or of all objects if that is NULL. The bus asks it each question whose
-   name matches one of the patterns; their list ends with NULL. The delegate also receives matching will- and
-   did-notifications. */
+/* Attaches a delegate to the chain of `object`, or of all objects if `object` is NULL. The bus asks the delegate each
+   question whose name matches one of `patterns`, a list that ends with NULL. The delegate also receives matching will-
+   and did-notifications. */
 int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patterns, const char *object,
                      const tribune_delegate_options *options, tribune_callback callback, void *userdata);
 
@@ -398,13 +398,13 @@ typedef struct tribune_hold_options {
   uint64_t reserved[2];
 } tribune_hold_options;
 
-/* Takes a hold, which vetoes every query with a matching name and object. If `pattern` or `object` is NULL, it matches
+/* Takes a hold, which vetoes every query with a matching name and object. A `pattern` or `object` of NULL matches
    any. A query without an object matches the holds of all objects. The hold ends when the slot is dropped, the hold
    expires, or the connection ends. `why` is required. The hold is in force when TRIBUNE_READY arrives, or
    tribune_slot_wait() returns. If `ret` and `callback` are NULL, a refusal ends the connection. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
-/* Changes the reason of a hold, and does not wait. If the bus refuses the change, the reason stays. Fails with
+/* Changes the reason of a hold, and does not wait. If the bus refuses the change, the old reason stays. Fails with
    -ENOTCONN after the end of the hold. */
 int tribune_hold_update(tribune_slot *hold, const char *why);
 

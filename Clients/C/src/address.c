@@ -86,7 +86,7 @@ static int require_server(const struct address *address, int fd, tribune_error *
   return 0;
 }
 
-/* Says that there is no bus if the listener is missing, busy or forbidden. Other failures are errors of the system. */
+/* Reports "no bus" if the listener is missing, busy or forbidden, and the system's error after other failures. */
 static void connect_failed(const struct address *address, int result, tribune_error *error)
 {
   char text[128];

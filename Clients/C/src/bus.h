@@ -5,8 +5,8 @@
 /*
  * A connection.
  *
- * Input goes to the inbox. Only tribune_process() passes it on to slots. A function that waits takes its reply from the
- * inbox. Input ends when the bus closes the connection or sends an invalid frame; earlier frames are handled first.
+ * Input goes to the inbox. Only tribune_process() passes frames on to slots. A function that waits takes its reply from
+ * the inbox. Input ends when the bus closes the connection or sends an invalid frame; earlier frames are handled first.
  */
 
 #include "address.h"

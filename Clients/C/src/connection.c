@@ -108,8 +108,8 @@ int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t ti
     return result;
   }
   uint64_t until_usec = timeout_usec == 0 ? 0 : usec_from_now(timeout_usec);
-  /* Tries again if the backlog is full, because no event follows when it has space. Also tries again if the bus closes
-     the connection before its welcome: it may have been killed, and the next one may listen already. */
+  /* Tries again if the bus's backlog is full, because no event reports that it has space again. Also tries again if a
+     bus closes the connection before its welcome: that bus may have been killed, and the next may already listen. */
   for (uint64_t pause_usec = 5000;; pause_usec = pause_usec < 80000 ? pause_usec * 2 : pause_usec) {
     result = try_open(ret, &found, flags, until_usec, error);
     bool is_passing = result == -EAGAIN || (result == -ECONNRESET && pause_usec < 80000);
@@ -163,7 +163,7 @@ tribune *tribune_unref(tribune *bus)
 static void end_connection(tribune *bus)
 {
   bus->phase = PHASE_ENDED;
-  /* Without this, the bus would keep registrations in force that no callback handles. The descriptor stays open,
+  /* Without this call, the bus would keep registrations in force that no callback handles. The descriptor stays open,
      because the program may still poll it. */
   shutdown(bus->fd, SHUT_RDWR);
   outbox_end(&bus->outbox);

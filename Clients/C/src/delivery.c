@@ -34,8 +34,8 @@ int note_poster(tribune *bus, struct frame *frame)
     poster_unref(poster);
     return -EBADMSG;
   }
-  /* The bus uses its last slot for posters of notifications that waited. Other slots have low numbers, so the last one
-     gets the place 0 here. */
+  /* The bus gives each poster an index (slot), until another poster gets the slot. Posters of notifications
+     that waited share the last slot. The other slots have low numbers, so the last one gets the place 0 here. */
   size_t place = slot == POSTER_SLOTS_MAX - 1 ? 0 : (size_t)slot + 1;
   if (place >= bus->poster_count) {
     size_t count = place * 2 + 16;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A frame for a slot that is gone is valid, because the bus may send it before it reads the `cancel`. */
+/* A frame for a slot that is gone is valid: the bus may have sent the frame before it read the slot's `cancel`. */
 
 #include <errno.h>
 #include <stdlib.h>

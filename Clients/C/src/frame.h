@@ -37,7 +37,7 @@ struct frame_limits {
   uint32_t payload;
 };
 
-/* The limits are high, because a bus's verdicts can be long. Before its welcome, the peer is not trusted. */
+/* After the welcome, the limits are high, because verdicts can be long. Before it, the peer is not trusted. */
 extern const struct frame_limits frame_limits_of_bus;
 extern const struct frame_limits frame_limits_of_greeting;
 

@@ -10,8 +10,8 @@
 
 #include "memory.h"
 
-/* In bytes. Above NOTIFICATIONS_MAX, the inbox drops notifications beyond the room. Above OTHERS_MAX, the connection
-   ends. */
+/* Both are in bytes. Above NOTIFICATIONS_MAX, the inbox drops new notifications if at least ROOM are waiting. If other
+   frames exceed OTHERS_MAX, the connection ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define OTHERS_MAX ((size_t)128 << 20)
 #define PARTIAL_MIN 4096u

@@ -5,9 +5,9 @@
 /*
  * Incoming bytes and frames.
  *
- * Memory grows with the received bytes, not with the announced length. The bus sends no more notifications than it has
- * room for, except the will- and did-notifications of delegates. Above a limit, the inbox drops notifications, and a
- * frame of KIND_DROPPED takes their place and counts them.
+ * Memory grows with the received bytes, not with the announced length. The bus sends at most ROOM unhandled
+ * notifications, and beyond these only will- and did-notifications for delegates. Above a limit, the inbox drops
+ * notifications, and a frame of KIND_DROPPED takes their place and counts them.
  */
 
 #include <sys/types.h>

@@ -8,7 +8,7 @@
 
 int acknowledgement_new(const struct frame *frame, size_t observers, struct acknowledgement **ret);
 void acknowledgement_attach(tribune *bus, struct acknowledgement *acknowledgement, tribune_message *message);
-/* Takes the report of one observer; NULL means success. The last report sends and frees the acknowledgement. */
+/* Takes one observer's report; a NULL `failure` means success. The last report sends and frees the acknowledgement. */
 int acknowledgement_settle(tribune *bus, struct acknowledgement *acknowledgement, const char *failure);
 /* Reports for the observer that got the message. If `failure` is NULL, the observer is done. */
 int acknowledge(tribune_message *message, const char *failure);

@@ -5,9 +5,9 @@
 /*
  * Registrations, and requests in flight.
  *
- * If the program drops the last reference to a slot that is not over, the library withdraws the slot. It stays listed
- * until the bus confirms this, because the bus may still send frames for it. The library frees a slot that is over,
- * unreferenced and unpinned.
+ * If the program drops the last reference to a slot that is not over, the library withdraws the slot. The slot stays
+ * listed until the bus confirms the withdrawal, because the bus may still send frames for it. During a delivery, the
+ * library pins the receiving slots. It frees a slot that is over, unreferenced and unpinned.
  */
 
 #include "message.h"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from conftest import RunningBus
+from conftest import DEADLINE, RunningBus
 
 import tribune
 from tribune import Code, Interrupted, Lost, Notification, Suspension, TribuneError
@@ -99,7 +99,7 @@ async def test_long_user_info_that_waits_is_bounded(bus: RunningBus) -> None:
             received = 0
             for _ in range(40):
                 await one.post("many.long", payload)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(DEADLINE):
                 while received < 40:
                     match await anext(observation):
                         case Lost(count):

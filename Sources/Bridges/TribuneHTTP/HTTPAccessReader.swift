@@ -81,6 +81,7 @@ nonisolated package struct HTTPAccess: Equatable, Sendable {
   package var hosts: Set<String> = []
   package var token: AccessToken?
   package var allowsNetwork = false
+  /// Why the program serves no client; nil if it may serve clients.
   package var lack: String?
 
   package init() {}

@@ -21,12 +21,12 @@ package import TribuneSystem
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// The limit of all unwritten responses together, in bytes. If no other response is unwritten, a single one
-  /// can exceed the limit.
+  /// The limit of all unwritten responses together, in bytes. A single response can exceed the limit if no
+  /// other response is unwritten.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
-    /// The time at which the connection began; nil for an event stream, which has no deadline.
+    /// When the connection began, in monotonic nanoseconds; nil for an event stream, which has no deadline.
     var begin: UInt64?
     var byteCount = 0
     var reading: Reading?
@@ -92,8 +92,8 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // If libmicrohttpd has more to do, a new work item does it. A loop here would keep the main queue from
-    // other work.
+    // If libmicrohttpd has more to do, a new work item calls `run` again. A loop here would keep the main
+    // queue from other work.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -182,8 +182,8 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// `receiveRequest` calls this with each part of the body, with an empty part at its end, and again once
-  /// the response is known.
+  /// `receiveRequest` calls this with each part of the body, with an empty part at the body's end, and again
+  /// once the response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {

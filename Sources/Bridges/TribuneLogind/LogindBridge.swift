@@ -6,11 +6,11 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Turns vetoes on the bus into logind locks, and other programs' logind locks into holds. Announces each
-/// shutdown and sleep, and asks the bus about scheduled shutdowns. The bus and logind can restart at any
-/// time, and the bridge then misses events. So after most events, the bridge reads the whole state again.
+/// Turns vetoes on the bus into logind locks and masked targets, and other programs' logind locks into holds.
+/// Announces each shutdown and sleep, and asks the bus about scheduled shutdowns. The bridge misses events
+/// while the bus or logind restarts, so most events make the bridge read the whole state again.
 @MainActor final class LogindBridge: Delegate {
-  /// The bridge drops an earlier process's locks after this time without a bus.
+  /// The bridge waits this long for a bus before it drops the locks of an earlier process.
   private static let patience = Duration.seconds(10)
   private static let answerTime = Duration.seconds(10)
   /// If the targets are masked already, the answer about a new hold waits only this long for the logind lock.
@@ -36,8 +36,8 @@ import TribuneWire
   private var logind: LogindProxy?
   /// True if `block` locks stop root, too; nil until logind has replied.
   private var bindsRoot: Bool?
-  /// False until the running logind has been asked for `bindsRoot`. A restarted logind can be another
-  /// version.
+  /// True once the running logind has replied to `bindsRoot`. After a restart of logind, the bridge asks
+  /// again, because the new logind can be another version.
   private var isVersionCurrent = false
   private var maskFailure: DBusError?
   /// True if `objections` are up to date.
@@ -55,11 +55,11 @@ import TribuneWire
   private var preparing: Set<HostQuestion.Lock> = []
   /// Counts logind's `PrepareFor…` signals. A signal during a call can make the call's reply outdated.
   private var preparationNews = 0
-  /// The latest task of each lock that announces a transition. It waits for the lock's previous task.
+  /// The latest announcement of a transition for each lock. Each task waits for the lock's previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// True once the bridge has read the vetoes, or has stopped waiting for the bus. Until then, the bridge
-  /// keeps the masks of an earlier process.
+  /// True once the bridge has read the vetoes, or has stopped waiting for the bus. While this is false, the
+  /// bridge keeps the masks of an earlier process.
   private var knowsVetoes = false
   /// True if the bus runs, but refuses this program. The bridge then keeps enforcing the known vetoes.
   private var isRefused = false
@@ -81,8 +81,8 @@ import TribuneWire
     self.status = status
   }
 
-  /// Returns after the first attempts to connect to the bus (for at most `startTime`) and to D-Bus, and after
-  /// the updates that these cause.
+  /// Returns after the first attempts to connect to the bus and to D-Bus, and after the updates of masks and
+  /// locks that follow. Waits at most `startTime` for the bus.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -100,7 +100,6 @@ import TribuneWire
     await lockRefresh.finish()
   }
 
-  /// Drops an earlier process's locks if the bus is still unreachable after `patience`.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     isPatient = false
@@ -242,8 +241,8 @@ import TribuneWire
   }
 
   /// Takes and releases the locks, but skips the lock of a shutdown or sleep that has begun. Returns false
-  /// after a failure, and is then called again. If logind does not run, returns true, because its start
-  /// triggers a refresh.
+  /// after a failure; `Refresh` then calls this again. Returns true if logind does not run, because logind's
+  /// start triggers a refresh.
   private func applyLocks() async -> Bool {
     defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []
@@ -534,7 +533,7 @@ import TribuneWire
     await lockRefresh.finish(within: isMasked(asked) ? Self.lockTime : Self.answerTime - Self.lockTime)
     let isMasked = isMasked(asked)
     let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
-    // With `Enforce=mask`, a lock alone does not suffice, because it stops only programs that ask logind.
+    // With `Enforce=mask`, a lock alone does not suffice, because a lock stops only programs that ask logind.
     let isBinding = isMasked || !settings.masksTargets && isLocked && bindsRoot == true
     let overridden = asked.filter(isOverridden)
     let says =
@@ -558,7 +557,7 @@ import TribuneWire
     for question: HostQuestion, isOverridden isAnnounced: Bool
   ) async throws -> [(String, JSONValue)] {
     let end = ContinuousClock.now + Self.answerTime
-    // The announcement of the override may arrive after this question.
+    // The bus may announce the override after this question, so the loop waits for the announcement.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await finishMask()
     await lockRefresh.finish()

@@ -11,7 +11,8 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Repeats `body` until it succeeds or the connection ends. Logs `lack` at the first failure.
+  /// Repeats `body` until it succeeds or the connection ends. After the first attempt, `work` counts as
+  /// tried. Logs `lack` at the first failure.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

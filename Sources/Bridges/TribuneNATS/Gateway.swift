@@ -16,8 +16,8 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. Another host
-  /// that knew the mark could pass off its own questions as such.
+  /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. The gateway
+  /// also asks other hosts' questions on this bus, and tells the two apart by this secret.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -160,8 +160,8 @@ final class Gateway {
     }
   }
 
-  /// Exports durable notifications. The task `earlier`, which exports those of the previous connection, may
-  /// still run. The observation is awaited, so posters can wait for JetStream.
+  /// Exports durable notifications. The task `earlier`, which exports from the previous connection, may still
+  /// run. The observation is awaited, so posters can wait for JetStream.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -176,8 +176,8 @@ final class Gateway {
     }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
-      // While JetStream is slow, the export does not read from its connection. If that were `bus`, all other
-      // work on `bus` would wait, too.
+      // While JetStream is slow, the export does not read from its connection. If the export used `bus`, all
+      // other work on `bus` would wait, too.
       let exports = try await Connection.connect(identifyingPosters: true)
       let closing = Task {
         _ = await bus.closed()
@@ -263,7 +263,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// If a missing host was the reason for a veto, invites the asker to ask again.
+  /// If a question was vetoed because a host was unreachable, makes its asker ask again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()

@@ -38,7 +38,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// True if NATS cannot identify this host, and so cannot stop it from publishing as another host.
+    /// True without a login. NATS then cannot stop this host from publishing in another host's name.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
@@ -69,14 +69,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// Every host must have the same roster.
+  /// `Roster=`: all hosts of the cluster. Every host must have the same roster.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Export] = []
   package var imports: [Import] = []
   package var retained: [Pattern] = []
-  /// The number of JetStream replicas.
   package var replicas = 1
   /// The limits of a stream that this program creates.
   package var durableBytesMax = 1 << 30

@@ -64,8 +64,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // Each line adds hosts. An invalid line could hide a host's veto, so it makes the cluster count as
-    // unreachable.
+    // Each line adds hosts. An invalid line could hide a host's veto, so the cluster counts as unreachable.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =

@@ -12,8 +12,8 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   package var connectionsMax = 256
   /// `PagesMax=`: the limit for each listening socket.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: the most names, the most participants, and the most pairs of user and unit, that have
-  /// their own time series.
+  /// `MetricNamesMax=`: how many names can have their own time series. The same limit applies to
+  /// participants, and to pairs of user and unit.
   package var metricNamesMax = 100
 
   package init() {}

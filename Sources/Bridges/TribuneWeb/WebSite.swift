@@ -33,7 +33,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // This path needs no token: its reply has only whether the bus answers, and the reason if it does not.
+    // This path needs no token, because its reply shows only whether the bus answers, and if not, why.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

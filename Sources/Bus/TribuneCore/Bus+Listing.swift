@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// The lists that clients request. A list has only the entries that the policy lets the requester see.
 extension Bus {
-  /// Returns the delegates that a query of this name and object would ask, without asking them. `entries` has
-  /// the object if it has a protocol, matching holds and actions under way, and missing required delegates.
+  /// The delegates that a query of this name and object would ask. `entries` has the matching holds, actions
+  /// under way, and missing required delegates. If the object has a protocol, `entries` also has the object.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
   ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
@@ -75,9 +75,9 @@ extension Bus {
 
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// Finds the retained notifications of a connection, or of all connections if `connection` is 0, by the
-  /// patterns of the policy: many notifications of others must not cost a requester that may see few.
-  /// `listableEntry` decides about each.
+  /// The retained notifications of a connection, or of all connections if `connection` is 0. Searches only by
+  /// patterns that the requester may list, so a list of few notifications is fast even if others retain many.
+  /// The result can contain others, so the caller must check each notification with `listableEntry`.
   package func retainedNotifications(
     of connection: UInt64, for slot: ConnectionSlot?
   ) -> [RetainedNotification] {

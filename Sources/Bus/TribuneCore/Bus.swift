@@ -137,7 +137,7 @@ package struct Bus: ~Copyable {
   }
 
   /// Ends awaited posts and queries before the bus exits. Posters that wait get no reply, because a reply
-  /// would wrongly report observers that have not acknowledged yet as `gone`.
+  /// would wrongly report the observers that are still busy as `gone`.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -161,7 +161,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// Handles a frame. After a timeout, a delegate's answer still counts until `advance` settles the delegate.
+  /// Handles a frame. A delegate's answer after its timeout still counts until `advance` records the timeout.
   ///
   /// - Parameter slice: the bytes of the frame. Effects refer to them without a copy.
   /// - Throws: only errors that close the connection. Other errors become `refusal` effects.
@@ -171,7 +171,7 @@ package struct Bus: ~Copyable {
     try take(frame, in: slice, from: slot, nil, at: now)
   }
 
-  /// - Parameter context: the log's further facts about the frame, if there are any. nil outside a replay.
+  /// - Parameter context: further facts about the frame from the log, if any. nil outside a replay.
   mutating func take(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, _ context: LoggedContext?,
     at now: Instant

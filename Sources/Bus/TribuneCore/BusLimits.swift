@@ -6,8 +6,8 @@ import TribuneWire
 package struct BusLimits: Equatable, Sendable {
   /// The number of observations, monitors and declarations of a connection.
   package var observationsMax = 4096
-  /// The number of tokens in the patterns of a connection's observations and monitors. For a name without a
-  /// cached route, the bus compares the name with every token in the worst case.
+  /// The number of tokens (parts between dots) in the patterns of a connection's observations and monitors.
+  /// In the worst case, the bus compares a name with all these tokens to find its receivers.
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// The number of delegates and holds of a connection.
   package var delegatesMax = 4096
@@ -40,8 +40,8 @@ package struct BusLimits: Equatable, Sendable {
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// The totals that users share. The userInfo of one query of a user, and one answer to the user's queries
-  /// or awaited posts, are allowed to exceed the user's share of the log.
+  /// The totals that users share. Two things can exceed a user's share of the log: the userInfo of one query,
+  /// and one answer to the user's queries or awaited posts.
   package var totals = Self.defaultTotals
   package var weights: [UInt32: Int] = [:]
 

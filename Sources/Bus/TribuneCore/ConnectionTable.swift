@@ -36,7 +36,7 @@ struct Connection {
   /// The number of observers of all `awaitedPosts`, including those that have acknowledged or failed.
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// True if the client has not reconnected since a restart. The client can still return and register again.
+  /// True if the client lost its socket in a restart of the bus. It can still reconnect and register again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?

@@ -13,9 +13,9 @@ package enum Effect {
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   case late(ConnectionSlot, Serial, Late)
-  /// The bus does not emit this effect for a registration that its connection has cancelled.
+  /// A delegate was replaced, or a hold has expired. The bus does not emit this effect after a `cancel`.
   case ended(ConnectionSlot, Serial, Ended)
-  /// The policy has ended these registrations. The bus emits no `ended` for them.
+  /// A new policy does not permit these registrations, so the bus ends them. It emits no `ended` for them.
   case noLongerPermitted([(registration: RegistrationPlace, why: String)])
   case announcement(Announcement)
   case notification(ByteSlice, to: [Receiver], from: Poster)

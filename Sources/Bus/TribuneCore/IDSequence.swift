@@ -2,8 +2,8 @@
 
 struct IDSequence {
   private(set) var last: UInt64 = 0
-  /// The highest id that this bus or an earlier one is known to have given. It exceeds `last` only during a
-  /// restore.
+  /// The highest id that this bus or an earlier one is known to have assigned. It exceeds `last` only while
+  /// the bus is restored from the log.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {
@@ -17,7 +17,7 @@ struct IDSequence {
     raiseHighest()
   }
 
-  /// Marks all ids up to `id` as given.
+  /// Marks all ids up to `id` as assigned, so new ids are higher after `finishRestoring`.
   mutating func raiseHighest(to id: UInt64 = 0) { highest = max(highest, last, min(id, BusCounters.most)) }
 
   mutating func finishRestoring() {

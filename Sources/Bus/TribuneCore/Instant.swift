@@ -7,7 +7,7 @@ package struct Instant: Hashable, Comparable, Sendable {
   package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   package static func < (one: Instant, other: Instant) -> Bool { one.nanoseconds < other.nanoseconds }
-  /// Without this operator, other modules would call the standard library's one through witness tables.
+  /// Without this operator, other modules would call the standard library's slower one (by witness tables).
   package static func <= (one: Instant, other: Instant) -> Bool { one.nanoseconds <= other.nanoseconds }
 
   package func advanced(byNanoseconds step: UInt64) -> Instant {

@@ -16,7 +16,6 @@ package struct Acceptance {
   package internal(set) var query: QueryID?
   /// The id of the delegate or the hold that the frame registered.
   package internal(set) var delegate: DelegateID?
-  /// True if the frame has made a registration.
   package internal(set) var isRegistered = false
   /// The encoded `LoggedContext` of the frame. The log must store this context with the frame for a replay.
   package internal(set) var context: ByteBuffer?

@@ -87,7 +87,7 @@ struct LogHeader {
     Checksum.of(bytes.integer(at: 8, as: UInt64.self), bytes.extracting(droppingFirst: 24))
   }
 
-  /// A segment starts at a multiple of 64 KiB, and so of the page size. It shares no page with other data.
+  /// A multiple of 64 KiB, and so of the page size: the segment shares no page with other data.
   func start(ofSegment segment: Int) -> Int {
     Self.aligned(Self.slotsOffset + slotCount * Self.slotLength) + segment * Self.aligned(segmentCapacity)
   }

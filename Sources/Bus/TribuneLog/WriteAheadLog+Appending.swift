@@ -42,9 +42,9 @@ extension WriteAheadLog {
     entries.value.compaction?.tailStart = min(compaction.tailStart, position.offset)
   }
 
-  /// Passes the committed entries to `body`, in order. If `body` appends entries, it must also commit them,
-  /// but does not get them. Cuts the log before a damaged entry: the entry's length can be wrong, so the next
-  /// entry cannot be found.
+  /// Passes the committed entries to `body`, in order, but not the entries that `body` appends. `body` must
+  /// commit what it appends. Cuts the log before a damaged entry: the next entry cannot be found, because the
+  /// damaged entry's length can be wrong.
   package func forEachEntry(_ body: (LogEntry) -> Void) -> LogDamage? {
     let end = entries.value.committed
     let start = header.start(ofSegment: entries.value.activeSegment)

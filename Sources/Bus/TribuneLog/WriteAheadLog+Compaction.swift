@@ -9,17 +9,17 @@ import TribuneWire
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }
 
-  /// True if no compaction is under way, and the log is long, and has grown enough since the last compaction.
-  /// The log is long above 1 MiB, or above half of `admissionLimit` if this half is less. The log has grown
-  /// enough if it has doubled. The growth is also enough if it exceeds both a sixteenth of the limit and half
-  /// of the space that the last compaction left free.
+  /// True if the log is long, has grown enough since the last compaction, and is not being compacted.
+  /// Requiring growth bounds the bytes that compactions copy for each appended byte. Usually, the log must
+  /// have doubled. If the last compaction left little space free, less growth is enough.
   package var isCompactionDue: Bool {
     let (kept, end) = (entries.value.kept, admissionLimit)
     let threshold = max(min(1 << 20, end / 2), kept + min(kept, max((end - kept) / 2, end / 16)))
     return entries.value.used > threshold && !isCompacting
   }
 
-  /// - Parameter commits: if true, `compact` also copies uncommitted entries; `endCompaction` commits them.
+  /// - Parameter commits: if true, `compact` also copies uncommitted entries, which `endCompaction` commits.
+  ///   If false, the caller must have committed all entries when it calls `endCompaction`.
   package func beginCompaction(committing commits: Bool = false) {
     precondition(!isCompacting, "a compaction is under way")
     releaseOtherSegment()

@@ -2,8 +2,8 @@
 
 import TribuneSystem
 
-// A log that crashes the recovering process would also crash each process that the service manager starts
-// after it, until the service manager gives up. So the log counts unfinished recoveries.
+// If a log crashes the recovering process, it also crashes each successor that the service manager starts,
+// until the service manager gives up. The log therefore counts unfinished recoveries.
 
 extension WriteAheadLog {
   /// After three unfinished recoveries in a row, the log is the probable cause, so adopting it fails.

@@ -8,8 +8,8 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// The header has the last number of each sequence. Entries can contain this number, too, but entries can be
-// lost to damage.
+// The header has the last number of each sequence. Entries can contain this number, too, but damage can
+// destroy entries.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3

@@ -21,7 +21,7 @@ package final class WriteAheadLog {
     var admissionLimit: Int
     var used: Int
     var committed: Int
-    /// The log's length at the end of the last compaction. 0 before the first compaction by this process.
+    /// The log's length in bytes after the last compaction. 0 before the first compaction by this process.
     var kept = 0
     var compaction: Compaction?
     var isOtherSegmentStale = false
@@ -108,7 +108,7 @@ package final class WriteAheadLog {
 
   // MARK: Admission
 
-  /// `admits` returns false for an entry with which the log would exceed this length, in bytes. `append`
+  /// In bytes. `admits` returns false if the log with the new entry would be longer than this limit. `append`
   /// ignores the limit, because entries that follow from admitted work must fit.
   package var admissionLimit: Int {
     get { entries.value.admissionLimit }

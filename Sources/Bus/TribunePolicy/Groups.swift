@@ -9,7 +9,7 @@ package struct Groups: Hashable, Sendable {
   package static let keptMax = 128
 
   package let members: [UInt32]
-  /// The groups that the bus looked up, in ascending order. nil if `members` is complete.
+  /// The groups for which the bus checked the membership, in ascending order. nil if `members` is complete.
   package let lookedUp: [UInt32]?
 
   package init(_ members: [UInt32], lookedUp: [UInt32]? = nil) {

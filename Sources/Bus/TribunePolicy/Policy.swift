@@ -40,8 +40,8 @@ package struct Policy: Equatable, Sendable {
   }
 
   /// Decides the request. If its action also needs permission for another action, decides about the other
-  /// action first. If the other action is refused, returns this refusal and its request. Else returns the
-  /// decision on `request`.
+  /// action first. If the other action is refused, returns that refusal, with the request for the other
+  /// action. Else returns the decision on `request`.
   package func wholeDecision(
     on request: Request, by subject: Subject
   ) -> (decision: Decision, request: Request) {

@@ -39,12 +39,12 @@ package struct NonConformance: Error, Equatable, Sendable {
 }
 
 extension ProtocolLibrary {
-  /// Checks a delegate with the stated protocols and patterns against `required`, the protocol of its object.
-  /// The delegate must state `required`, or a protocol that inherits from it. `required` and the stated
-  /// protocols that inherit from it *count*. The delegate must respond to each of their required methods.
-  /// Each pattern must match one of their methods. Other stated protocols only have to exist.
+  /// Checks a delegate's stated protocols and patterns against `required`, the protocol of its object. At
+  /// least one stated protocol must be `required`, or inherit from it. The check uses the methods of
+  /// `required` and of these stated protocols: the delegate must respond to each required method, and each
+  /// pattern must match a method. Other stated protocols only have to exist.
   ///
-  /// - Parameter allowsOthers: if true, a pattern need not match a method of the protocols that count.
+  /// - Parameter allowsOthers: if true, a pattern may match none of these methods.
   package func conform(
     to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
     allowingOthers allowsOthers: Bool = false

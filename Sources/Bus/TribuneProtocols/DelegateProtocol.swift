@@ -2,7 +2,8 @@
 
 package import TribuneWire
 
-/// An immutable protocol. If its name gets another definition, existing references keep this definition.
+/// An immutable protocol. If the library replaces it by another definition of the same name, existing
+/// references keep the old definition.
 package final class DelegateProtocol: Sendable {
   package let name: String
   package let documentation: String

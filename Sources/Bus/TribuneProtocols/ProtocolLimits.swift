@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits for the size of definitions, and so for the time to link them.
+/// Limits for the size of definitions. They also bound the time that linking takes.
 package enum ProtocolLimits {
   /// The length in bytes of each name.
   package static let nameLength = 255
@@ -11,8 +11,9 @@ package enum ProtocolLimits {
   package static let typeDepth = 32
   /// The number of fields in a struct, and of values in an enum.
   package static let fieldsPerType = 128
-  /// The number of types, including inherited ones. `methodsPerProtocol` also includes inherited methods.
+  /// Includes inherited types.
   package static let typesPerProtocol = 128
+  /// Includes inherited methods.
   package static let methodsPerProtocol = 512
   package static let parentsPerProtocol = 16
   package static let ancestorsPerProtocol = 64

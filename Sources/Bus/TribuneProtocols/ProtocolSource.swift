@@ -2,7 +2,7 @@
 
 package struct ProtocolSource: Equatable, Sendable {
   package var file: String
-  /// The bytes of the source, which can be invalid UTF-8. The caller must limit their number.
+  /// The source's bytes, which can be invalid UTF-8. The caller must limit the number of bytes.
   package var text: [UInt8]
 
   package init(file: String, text: [UInt8]) {

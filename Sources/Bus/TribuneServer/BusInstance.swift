@@ -16,7 +16,7 @@ package final class BusInstance {
   /// - Parameters:
   ///   - keeperPath: the path of the keeper's socket. If nil, connections end with this process.
   ///   - isStepped: true in the simulation, whose own loop serves the main queue. If false, `EventLoop`
-  ///     serves it, and the bus closes descriptors on separate threads.
+  ///     serves the main queue, and the bus closes descriptors on separate threads.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -43,7 +43,7 @@ package final class BusInstance {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
         keeper.keep(log: wal.rawDescriptor)
-        // A log that came from the keeper is not stored with the service manager yet.
+        // If the log came from the keeper, the service manager does not store the log yet.
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {
@@ -89,8 +89,8 @@ package final class BusInstance {
     server.takeOver(passed)
   }
 
-  /// Must also be called if starting fails after `takeOver`. The log is not the cause of such a failure, so
-  /// it must not count this recovery as unfinished.
+  /// Must also be called if starting fails after `takeOver`. The log did not cause this failure, so the log
+  /// must not count this recovery as unfinished.
   package func endTakeOver() { server.wal.endRecovery() }
 
   package func listen(on listener: Listener) throws(Errno) {
@@ -158,7 +158,6 @@ package final class BusInstance {
   package var replayed: BusDigest? { server.replayed }
 
   #if DEBUG
-    /// Calls `body` after each commit of the log.
     package func observeCommits(_ body: @escaping () -> Void) { server.recorder.committed = body }
   #endif
 

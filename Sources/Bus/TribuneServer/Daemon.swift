@@ -85,8 +85,8 @@ package final class Daemon {
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
-    // The signals are blocked before the first thread starts, because threads inherit the mask. An early
-    // signal stays pending until Dispatch handles it.
+    // Block the signals before the first thread starts, because threads inherit the mask. An early signal
+    // stays pending until Dispatch handles it.
     SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
@@ -156,7 +156,7 @@ package final class Daemon {
 
   // MARK: Starting
 
-  /// Raises the limit, because each client takes one descriptor of this process.
+  /// Each client takes one descriptor of this process, so the default limit would keep clients out.
   private static func raiseDescriptorLimit(_ log: Log) {
     do throws(Errno) {
       try ThisProcess.raiseDescriptorLimit()
@@ -186,7 +186,7 @@ package final class Daemon {
   private func listen(at path: String, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
     // If the keeper passed the previous daemon's socket, this daemon takes the socket over. Clients that have
-    // connected since the previous daemon ended wait in the socket.
+    // connected since the previous daemon ended wait in the socket's queue.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(socketMode)
@@ -285,6 +285,7 @@ package final class Daemon {
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
     }
+    // Wake the event loop: the first iteration ends the take-over, and must not wait for a client's input.
     DispatchQueue.main.async {}
     notifyReady()
     do throws(Errno) {

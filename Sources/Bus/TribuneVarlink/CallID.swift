@@ -8,15 +8,15 @@ package import TribuneWire
 /// of the call, even after a restart. A call needs no number, because a connection has one call at a time.
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
-    /// The daemon has made the complete reply without the core, and puts it in the payload of an `ok`.
+    /// The daemon makes the complete reply by itself, and queues the reply as the payload of an `ok` frame.
     case madeReply = 1
     case tell
     case ask
     case observe
     case delegate
     case hold
-    /// The bus's answer to the frame does not become a reply. The frame withdraws a registration of a refused
-    /// call, or answers or defers the request of a ticket.
+    /// The frame withdraws a registration of a refused call, or answers or defers a ticket's request. The
+    /// bus's answer to this frame does not become a reply.
     case takeBack
   }
 
@@ -25,8 +25,8 @@ package struct CallID: Equatable, Sendable {
   package var takesMore: Bool
   package var index: UInt8
   package var count: UInt8
-  /// The low bits of a post's time in microseconds; 0 in other calls. They give each post a different serial,
-  /// which the notification's ticket contains. So a late answer to one post cannot match a later post.
+  /// The low bits of a post's time in microseconds; 0 in other calls. Each post thus has a different serial,
+  /// which is part of the notification's ticket. A late answer to one post cannot match a later post.
   package var moment: UInt32
 
   /// - Parameter now: the current time in nanoseconds.

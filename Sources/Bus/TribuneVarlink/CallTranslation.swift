@@ -99,7 +99,7 @@ extension VarlinkCall {
   /// Each pattern needs a frame, and a `CallID` counts the frames in 8 bits.
   private static let patternsMax = 128
 
-  /// Throws unless the call has `more`. Without `more`, its registrations would end with the first reply.
+  /// Throws unless the call has `more`. Otherwise, the first reply would end the call's registrations.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation
@@ -158,7 +158,7 @@ extension VarlinkCall {
     let expiry = try parameters.milliseconds("expirySec").map { now + UInt64($0) * 1_000_000 } ?? 0
     try parameters.requireNoOthers()
     guard label.fits(WireLimits.labelLength) else { throw .invalidParameter("label") }
-    // An empty name probably comes from an unset variable. To hold every name, clients write `**`.
+    // Refuse an empty name: it probably comes from an unset variable. To hold every name, clients write `**`.
     guard !name.isEmpty else { throw .invalidParameter("name") }
     try requireMore()
     let frame = ByteBuffer(capacity: 64 + why.utf8.count)

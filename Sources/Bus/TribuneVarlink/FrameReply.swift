@@ -214,8 +214,8 @@ package struct FrameReply {
   private static let contentMax = VarlinkCall.lengthMax
 
   /// Makes the member for userInfo or a value. If the content is a JSON object, the member is called `name`.
-  /// Else it is called `text`, because clients with strict types accept only objects in the member `name`. If
-  /// the content is longer than `space`, the member is `omittedBytes`, with the content's length.
+  /// Other content goes into the member `text`, because clients with strict types accept only objects in
+  /// `name`. If the content is longer than `space`, the member is `omittedBytes`, with the content's length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
     guard bytes.escapedLength(isString: false, within: space) <= space,

@@ -7,8 +7,8 @@ package final class BufferPool {
     /// The index of the buffer that the pool handed out last. A search starts behind this index, because
     /// recently handed out buffers are less likely to be free.
     var last = 0
-    /// How many further requests skip the search. If the pool is full, a search that finds no free buffer
-    /// sets this number.
+    /// The number of further requests that skip the search. After a search of the full pool without a result,
+    /// the next searches would probably find no free buffer, either.
     var pause = 0
   }
 

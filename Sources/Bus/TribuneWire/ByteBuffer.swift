@@ -4,7 +4,7 @@
 ///
 /// Only the buffer's owner appends bytes, and only at the end. All other code holds a `ByteSlice`. A slice
 /// has a range of offsets instead of a pointer, so the buffer can move its storage. The bytes of a shared
-/// slice must not change, so the bus writes a frame's sender before it makes a slice of the frame.
+/// slice must not change, so the bus writes a frame's sender before it shares a slice of the frame.
 ///
 /// The state is behind a pointer, because the exclusivity checks of class properties took a third of the
 /// daemon's CPU time for a query. Each method checks the offsets that it gets against `count`.
@@ -54,7 +54,6 @@
     unsafe state.deallocate()
   }
 
-  /// The buffer must have no attachment and no bytes.
   package func attach(_ file: any AttachedFile) {
     precondition(attachment == nil && count == 0, "the buffer holds another frame")
     unsafe state.pointee.attachment = file

@@ -125,7 +125,6 @@ package struct FrameView: ~Escapable {
   package let header: FrameHeader
   package let bytes: RawSpan
 
-  /// - Parameter bytes: exactly the frame whose header is `header`.
   @_lifetime(copy bytes)
   package init(_ header: FrameHeader, _ bytes: RawSpan) {
     precondition(bytes.byteCount == header.frameLength)

@@ -55,8 +55,8 @@ package enum WellKnownQuestions {
   /// The question or pattern that a valid pattern probably misspells. nil if the pattern can be right.
   ///
   /// A veto under a misspelt pattern would have no effect. A misspelt pattern differs from a well-known
-  /// question in capitals, lacks *should*, is one of `otherWords`, or has a star in the wrong place. If its
-  /// first token is or resembles one in `ofTheHost`, one wrong letter is also a misspelling.
+  /// question in capitals, lacks *should*, is one of `otherWords`, or has a star in the wrong place. If the
+  /// pattern's first token is in `ofTheHost`, or is similar, one wrong letter is also a misspelling.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ErrorCode {
-  /// True if the bus closes the connection after this error.
   package var closesConnection: Bool { rawValue < ErrorCode.unknownKind.rawValue }
 }
 

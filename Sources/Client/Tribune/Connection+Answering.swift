@@ -95,9 +95,9 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - pattern: the pattern of the names.
-  ///   - object: the object of the vetoed queries; nil for every object.
+  ///   - object: the vetoed queries' object; nil for every object. Queries without an object always match.
   ///   - why: the reason in verdicts, truncated at 4,096 bytes.
-  ///   - label: a name for the holder, which the bus does not verify; at most 255 bytes.
+  ///   - label: the holder's name in verdicts, at most 255 bytes. The bus does not verify this name.
   ///   - span: the time until the hold expires; nil for a hold that does not expire.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`; `refused` when the span is not positive or
   ///   the reason is blank.

@@ -6,8 +6,8 @@ extension Connection {
   /// Asks delegates for permission before an action.
   ///
   /// The bus asks the object's delegates and the delegates attached without an object. A matching hold
-  /// vetoes, and so does the lack of a delegate that the configuration requires. If neither vetoes and no
-  /// delegate responds to the name, the verdict is `default` at once. Cancelling the task cancels the query.
+  /// vetoes, and so does the lack of a required delegate (`RequireDelegate=`). Without such a veto, and
+  /// without responding delegates, the verdict is `default` at once. Cancelling the task cancels the query.
   ///
   /// - Parameters:
   ///   - name: the question's name, such as `window.shouldClose`.
@@ -16,7 +16,7 @@ extension Connection {
   ///   - deadline: the longest time until the verdict; nil for the bus's default, 30 s unless configured
   ///     otherwise. The library rounds the time up to whole milliseconds, at least one. The bus refuses a
   ///     time above ``BusInfo/deadlineMax`` with `refused`.
-  ///   - mode: the order in which the bus asks the delegates, and when the bus ends the query.
+  ///   - mode: the rule by which the bus asks the delegates, and ends the query.
   ///   - default: the verdict if the query gets neither an approval nor a veto. `Default=veto` in the bus's
   ///     configuration takes precedence.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An
@@ -44,7 +44,7 @@ extension Connection {
   /// bus tells the holder that the hold is too late (``Hold/late``).
   /// The parameters and errors are those of `ask`.
   ///
-  /// - Returns: the verdict, and the action if the verdict allows it.
+  /// - Returns: the verdict, and the action; the action is nil if the verdict is *vetoed*.
   public func begin(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
@@ -59,8 +59,8 @@ extension Connection {
 
   /// Asks delegates for a value, one after the other, until one of them gives a value.
   ///
-  /// The bus asks the object's delegates and the delegates attached without an object. Without a value from
-  /// any of them, ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` shows why each delegate gave none.
+  /// The bus asks the object's delegates and the delegates attached without an object. Without any value,
+  /// ``QueryReply/value`` is nil, and ``QueryReply/outcomes`` has the outcome of each delegate.
   /// Holds do not affect value queries. Cancelling the task cancels the query.
   ///
   /// The parameters are those of `ask`. An example of a name is `browser.numberOfRows`.

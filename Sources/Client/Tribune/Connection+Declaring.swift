@@ -6,9 +6,9 @@ extension Connection {
   /// Declares the protocol of an object's delegates.
   ///
   /// Delegates that attach to the object after the declaration must conform to the protocol. Delegates that
-  /// attached before the declaration stay attached. The bus refuses a query or notification about the object
-  /// if the protocol has no message of that name. The declaration lasts until ``Declaration/withdraw()`` or
-  /// the end of the connection, even if the program drops the returned object.
+  /// attached before the declaration stay attached. If the protocol does not define the name of a query or
+  /// notification about the object, the bus refuses this message. The declaration lasts until
+  /// ``Declaration/withdraw()`` or the end of the connection, even if the program releases the `Declaration`.
   ///
   /// - Parameters:
   ///   - object: the object, which must not be empty.

@@ -29,8 +29,8 @@ extension Connection {
     throw .violation("the bus does not list this connection")
   }
 
-  /// The connections that ended in the last minute, at most the latest 1,024, in the order in which they
-  /// ended. After a restart, the bus begins with an empty list.
+  /// The connections that ended in the last minute, at most the latest 1,024, in the order of their ends.
+  /// After a restart, the bus begins with an empty list.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -108,8 +108,8 @@ extension Connection {
     }
   }
 
-  /// The activity of users' processes by unit. The bus chooses and sorts the entries as for
-  /// ``participantStatistics()``.
+  /// The activity of users' processes: one entry for each user and unit. The bus chooses and sorts the
+  /// entries as for ``participantStatistics()``.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
@@ -120,8 +120,8 @@ extension Connection {
   ///
   /// The list has the verdicts on this user's queries, and the verdicts on names that the policy lets this
   /// connection list. The daemon keeps two groups: the verdicts on queries of root and of the user that runs
-  /// the bus, and the verdicts on other users' queries. Of each group, it keeps the last 1,000 verdicts, but
-  /// at most 4 MiB. When the daemon starts, the list is empty.
+  /// the bus, and the verdicts on other users' queries. Each group has at most 1,000 verdicts and 4 MiB. In a
+  /// full group, the user with the most verdicts loses the oldest. When the daemon starts, the list is empty.
   ///
   /// - Throws: `notFound` if the bus writes its verdicts to a journal.
   public func pastVerdicts() async throws(TribuneError) -> [PastVerdict] {

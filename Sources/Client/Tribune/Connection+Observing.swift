@@ -86,8 +86,9 @@ extension Connection {
   /// True if the bus has confirmed a suspension, but not yet its end.
   public var isSuspended: Bool { link.state.withLock { $0.isSuspended } }
 
-  /// Monitors the frames whose names match any of the patterns. A frame that belongs to a query or post, such
-  /// as an answer, matches by the name of that query or post. Without patterns, monitors all frames.
+  /// Monitors the frames whose names match any of the patterns; without patterns, all frames. A frame that
+  /// belongs to a query or post, such as an answer, matches by the name of that query or post. The bus shows
+  /// a monitor neither hellos nor userInfo that came in a descriptor.
   ///
   /// The bus sends each frame to a connection once. If a connection has several monitors, each of their
   /// sequences gets the frames that any of the monitors matches.

@@ -16,8 +16,8 @@ extension Connection {
 
   /// Posts a notification and returns when the bus has accepted it.
   ///
-  /// With the style ``PostOptions/Style/now``, the notification is then in the queues of all receivers. With
-  /// another style, the notification possibly still waits on the bus.
+  /// With the style ``PostOptions/Style/now``, the notification is in the queues of all receivers when the
+  /// call returns. With another style, the notification possibly still waits on the bus.
   ///
   /// - Throws: the errors of ``post(_:object:userInfo:options:)``, and any refusal of the bus;
   ///   `limitExceeded` when the post exceeds this user's quota of retained notifications. The bus does not

@@ -11,7 +11,7 @@ import TribuneWire
 /// errors (``TribuneError/Code``).
 ///
 /// When the program has released the connection and all objects that the connection returned, the connection
-/// ends as by ``close()``. The program does not wait for this end.
+/// ends in the background as by ``close()``.
 ///
 /// **When the bus is restarted.** A planned restart keeps connections open, and clients do not notice it. A
 /// connection can still be lost, for example when the bus is killed and cannot recover its state. Then this
@@ -53,14 +53,14 @@ public final class Connection: Sendable {
   /// - Parameters:
   ///   - address: the bus's address; nil for ``Address/resolve()``, which also limits who may serve the bus.
   ///   - limit: how long to wait for the bus's welcome. New connections wait at the bus's socket while the
-  ///     bus restarts, or while the service manager replaces a hung bus.
+  ///     bus restarts, or while the service manager replaces a hung bus. If an attempt fails, the library
+  ///     tries again only in two cases: the socket's backlog is full, or the bus closes the connection before
+  ///     the welcome.
   ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection
   ///     does not reconnect. With nil, the library looks for ever, even after the bus has stopped
-  ///     (`shuttingDown`). With any time, a stop of the bus ends the connection. If the first attempt to
-  ///     connect fails, the library tries again only in two cases: the socket's backlog is full, or the bus
-  ///     closes the connection before the welcome.
+  ///     (`shuttingDown`). With any time, a stop of the bus ends the connection.
   ///   - identifiesPosters: true to give notifications their ``Notification/poster``. The bus sends the facts
-  ///     about each poster once, not with every notification.
+  ///     about a poster before the poster's first notification, not with every notification.
   ///   - pace: how long the bus may pause this connection's posts for a slow observer. During a pause, frames
   ///     wait in this process. Once they exceed 1 MiB, ``post(_:object:userInfo:options:)`` suspends.
   ///   - events: called when the connection is lost, and when the library has reconnected. This closure runs

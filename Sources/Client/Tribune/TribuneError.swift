@@ -17,8 +17,8 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     public static let cancelled = Code("cancelled")
     /// A name is invalid. It must be 1 to 255 bytes of tokens of `[A-Za-z0-9_-]`, separated by dots.
     public static let invalidName = Code("invalidName")
-    /// A pattern is invalid: it must be a name, in which `*` matches one token and a final `**` matches one
-    /// or more tokens.
+    /// A pattern is invalid. It must be a name, in which `*` can replace one token, and a final `**` one or
+    /// more tokens.
     public static let invalidPattern = Code("invalidPattern")
     /// An object is not UTF-8, has control characters, or is longer than 255 bytes.
     public static let invalidObject = Code("invalidObject")

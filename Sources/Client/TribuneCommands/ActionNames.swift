@@ -63,8 +63,8 @@ struct ActionNames: Equatable, Sendable {
     WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
-  /// Throws unless each valid name or pattern is a question or, with `orValues`, a value query. If at least
-  /// one of them is, the others can also be names of *will* and *did* messages.
+  /// Permits questions and, with `orValues`, value queries. Beside at least one of these, also permits *will*
+  /// and *did* messages. Throws for any other pattern. All patterns must have valid syntax.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {

@@ -8,7 +8,7 @@ final class BusPresence: Sendable {
   private struct State {
     /// When the bus became reachable; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// The end of the clients' time to return to a bus that lost its state; nil if no bus has lost it.
+    /// The end of the clients' time to return to a bus that lost its state; nil if no bus lost its state.
     var settledAt: ContinuousClock.Instant?
   }
 

@@ -3,7 +3,7 @@
 /// A verb that is ready to run. The parser has checked the number of its operands and the syntax of its
 /// options, and `init` checks the values of both.
 protocol Command: Sendable {
-  /// The signals that the command handles, through `Context.signals`. Other signals keep their default effect.
+  /// The signals that the command handles through `Context.signals`. Other signals keep their default effect.
   var signals: [Int32] { get }
 
   init(_ invocation: Invocation) throws(CommandError)

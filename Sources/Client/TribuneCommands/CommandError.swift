@@ -61,7 +61,7 @@ enum ExitStatus {
   static let usage: Int32 = 2
   /// `ask`: the query was vetoed. A command of `delegate` vetoes with this status.
   static let vetoed: Int32 = 1
-  /// A command of `delegate` abstains with this status, which common programs do not use (docs/CONCEPTS.md).
+  /// A command of `delegate` abstains with this status, which common programs do not use.
   static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1

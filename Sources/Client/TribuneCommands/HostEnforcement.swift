@@ -20,7 +20,7 @@ struct HostEnforcement {
   static func concerns(_ pattern: String) -> Bool { !WellKnownQuestions.hostNames(matching: pattern).isEmpty }
 
   /// Asks tribune-logind, which replies once logind enforces the hold, or no longer blocks the allowed
-  /// action. Returns nil if the pattern is not about the host, or if tribune-logind does not answer.
+  /// action. Returns nil if the pattern is not about the host, or if tribune-logind is not attached.
   static func ask(
     about pattern: String, after event: Event, within limit: Duration? = time, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

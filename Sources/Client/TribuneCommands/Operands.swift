@@ -84,8 +84,8 @@ extension Invocation {
     return label
   }
 
-  /// The name of the command's program. If there is no command, the name of process `pid`. But if that
-  /// process is systemd and the parent of this process, the name of this process's unit.
+  /// The name of the command's program. If there is no command, the name of process `pid`. If `pid` is this
+  /// process's parent, and systemd, the name of this process's unit instead.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else {
       let name = ProcessFacts.name(of: pid)

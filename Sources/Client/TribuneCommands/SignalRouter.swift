@@ -49,10 +49,9 @@ actor SignalRouter {
   ///
   /// - Parameter socket: returns the socket of a connection, for the command to inherit. Even if this process
   ///   is killed, the connection's holds and action then stay until the command ends. If nil, the command
-  ///   inherits no connection, with which it could use the privileges of this process.
+  ///   inherits no connection, and so cannot use this process's privileges on the bus.
   /// - Returns: how the command ended. If a signal prevented its start, the result is a kill by this signal.
-  ///   If the start fails, this function reports the failure, and returns the exit status of a shell for such
-  ///   a failure.
+  ///   If the start fails, this function reports the failure, and the result is exit status 126 or 127.
   nonisolated func run(
     _ command: [[UInt8]], inheriting socket: (() throws(Errno) -> FileDescriptor?)? = nil, in context: Context
   ) async -> ChildProcess.Termination {

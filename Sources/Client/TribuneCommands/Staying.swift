@@ -19,7 +19,7 @@ extension SignalWatch {
 /// After an interruption, still reads the elements that wait in the sequence. Returns the exit status.
 ///
 /// - Parameters:
-///   - limit: after this span, reading ends with this error.
+///   - limit: reading ends after `span`, and throws `error`; nil for no limit.
 ///   - nextWaiting: the sequence's next element if it waits in this process, else nil. The task need not
 ///     suspend for such an element.
 ///   - cancel: ends the sequence after the elements that wait in it.

@@ -53,7 +53,7 @@ package struct Tribunectl: Sendable {
   }
 
   /// Throws if the command's program cannot be found. The verb must not begin in this case, because other
-  /// clients would rely on its delegate, lease or announcement.
+  /// clients would rely on the verb's delegate, lease or announcement.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

@@ -3,7 +3,7 @@
 
 #include <ini.h>
 
-/* Sets the longest line, in bytes. libinih's settings are global variables, and Debian's build of it cuts lines at 200
+/* Sets the longest line, in bytes. libinih keeps its settings in global variables. Debian's libinih cuts lines at 200
  * bytes by default. */
 static inline void tribune_inih_prepare(int line_max) {
   ini_use_stack = false;

@@ -20,7 +20,7 @@ struct tribune_http_settings {
 	void *context;
 };
 
-/* Starts an HTTP daemon without a thread: it works only while MHD_run() runs. */
+/* Starts an HTTP daemon that has no thread. The daemon works only while MHD_run() runs. */
 static inline struct MHD_Daemon *tribune_http_start(const struct tribune_http_settings *settings)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, settings->answer,

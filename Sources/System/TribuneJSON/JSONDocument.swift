@@ -32,7 +32,7 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // For a number beyond 64 bits, read all numbers as `Double`. Integers above 53 bits then lose digits.
+      // A number exceeds 64 bits, so read all numbers as `Double`. Integers above 53 bits then lose digits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {

@@ -54,7 +54,7 @@ package struct JSONText: Equatable, Sendable {
 extension JSONText {
   struct Failure: Error {
     let error: SyntaxError
-    /// True if jansson stopped at a number that is too large for its type.
+    /// True if jansson stopped at a number that is too large for an `Int64` or a `Double`.
     let isOverflow: Bool
   }
 

@@ -7,7 +7,7 @@ package enum ConfigurationFiles {
 
   package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
 
-  /// Loads the configuration again. A missing directory is an error, because the reload would drop its rules.
+  /// Loads the configuration again. A missing directory is an error: the reload would drop the rules in it.
   package static func reload<Settings>(
     _ directory: String?, _ load: () -> (Settings, [Diagnostic])
   ) -> (Settings, [Diagnostic]) {

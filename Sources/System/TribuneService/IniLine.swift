@@ -13,7 +13,7 @@ package enum IniLine: Equatable {
   /// The text completes a sentence that begins with "the line".
   case unreadable(String, isHeader: Bool = false)
 
-  /// The largest length of a line and, in `ConfigurationFiles`, of a whole file, in bytes.
+  /// The largest length of a line, in bytes. `ConfigurationFiles` accepts files of the same length.
   private static let lengthMax = 1 << 20
 
   private static let isPrepared: Bool = {

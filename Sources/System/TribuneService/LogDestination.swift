@@ -14,7 +14,7 @@ package enum LogDestination: Sendable {
   }
 
   /// True if systemd started this service while journald was unavailable. Standard error is then /dev/null.
-  /// Messages still go to the journal, because journald may start later.
+  /// The bus's log still uses the journal, because journald may start later.
   private static var isStartedWithoutJournald: Bool {
     Environment.value(of: "SYSTEMD_EXEC_PID") == String(ThisProcess.id) && StandardError.isNull
   }

@@ -8,7 +8,7 @@ extension PeerUnits {
   /// True if systemd is the system's service manager.
   package static var exist: Bool { sd_booted() > 0 }
 
-  /// Finds the units of a process. They are empty if it has ended, or is outside this pid namespace.
+  /// Finds the units of a process. Both are empty if the process has ended, or is outside this pid namespace.
   package init(of pid: Int32) {
     self.init()
     // The kernel reports pid 0 for a process outside this namespace. libsystemd would take 0 as the caller.

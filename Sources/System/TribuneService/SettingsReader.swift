@@ -12,8 +12,8 @@ package struct SettingsReader<Settings: Sendable> {
   }
 
   package var stated: Settings
-  /// The settings that were read. If a section has an unreadable line, its strictest setting applies,
-  /// whatever the other lines say.
+  /// The settings that were read. If a section may have a rule that could not be read, the section's
+  /// strictest setting applies (`SettingsSection.doubt`), whatever the other lines say.
   package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   package private(set) var lines: [Line] = []
@@ -146,8 +146,8 @@ package struct SettingsReader<Settings: Sendable> {
     _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
   ) {
     guard let known = section.settings.first(where: { $0.name == key }) else {
-      // If unknown keys have no consequence in this section, `home` is a section in which they have one, and
-      // which knows this key.
+      // If this section has no `consequence` for unknown keys, `home` is a section that has one, and that
+      // knows this key. The operator may have meant that section.
       let home = sections.first { other in
         section.consequence == nil && other.consequence != nil
           && other.settings.contains { $0.name.lowercased() == key.lowercased() }

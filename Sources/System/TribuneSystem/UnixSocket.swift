@@ -162,8 +162,8 @@ package enum UnixSocket {
   }
 
   /// Receives bytes into the buffer, which must have free space. `passed` gets the descriptors of one send at
-  /// most. If this process reaches its limit of descriptors, the rest is lost, and `passed` gets one
-  /// stand-in.
+  /// most. If this process reaches its limit of descriptors, the remaining descriptors are lost, and `passed`
+  /// gets one stand-in, `PassedDescriptors.lost`.
   package static func receive(
     from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
     descriptorsMax: Int = PassedDescriptors.countPerReadMax
@@ -216,8 +216,8 @@ package enum UnixSocket {
     }
   }
 
-  /// Makes reads return urgent data (MSG_OOB). By default, a read skips it and closes its descriptors, which
-  /// can take long.
+  /// Makes reads return urgent data (MSG_OOB). By default, a read skips urgent data, and closes the
+  /// descriptors that came with the data. Closing them can take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
     try set(SO_OOBINLINE, to: true, on: descriptor)
   }
@@ -236,7 +236,7 @@ package enum UnixSocket {
     try unreceivedMemory(of: descriptor) == 0
   }
 
-  /// Returns the kernel's memory for data that the peer has not read, in bytes. It exceeds the data's length.
+  /// Returns the kernel's memory for data that the peer has not read, in bytes. The data itself is shorter.
   package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue

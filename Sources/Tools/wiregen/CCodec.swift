@@ -96,7 +96,7 @@ struct CCodec {
 
   // MARK: Common parts
 
-  /// A choice comes behind its alternatives, because C needs their declarations first.
+  /// Choices come behind all other declarations, because C needs the types of the alternatives first.
   var declarations: [Declaration] {
     let isChoice = { (declaration: Declaration) in
       if case .frame(let frame) = declaration, case .choice = frame.content { true } else { false }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates tools/tribune-frames.lua. The names of display filters are like `tribune.query`, or `tribune.post.options`
-/// if the field's name alone is ambiguous.
+/// Generates tools/tribune-frames.lua. A display filter has a name such as `tribune.query`, or
+/// `tribune.post.options` if the field's name alone is ambiguous.
 struct DissectorTables {
   private static let headerNames: Set = [
     "kind", "flags", "length", "sender", "serial", "name", "object", "payload", "newer",

@@ -45,7 +45,7 @@ struct SwiftCodec {
     return block(lines)
   }
 
-  /// The parser has checked that every kind that clients send has one word of each classification.
+  /// Each kind that clients send has one word of each classification: the parser checks this.
   private var classes: String {
     var lines = ["extension FrameKind {"]
     for classification in Classification.all {
@@ -271,7 +271,6 @@ struct SwiftCodec {
     }
   }
 
-  /// An expression that reads a value, for use behind `try`.
   private func value(of type: FieldType) -> String {
     switch type {
     case .integer, .open: "reader.integer()"

@@ -20,13 +20,13 @@ async def vetoing(question: tribune.Question) -> tribune.Answer:
 
 
 class Hanging:
-    """A delegate that defers by a minute, and never answers."""
+    """A delegate that defers by ten minutes, and never answers."""
 
     def __init__(self) -> None:
         self.asked, self.ended = asyncio.Event(), asyncio.Event()
 
     async def __call__(self, question: tribune.Question) -> tribune.Answer:
-        question.defer(60, "thinking")
+        question.defer(600, "thinking")
         self.asked.set()
         try:
             return await asyncio.Future()

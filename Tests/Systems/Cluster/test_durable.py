@@ -645,7 +645,6 @@ async def test_a_loss_is_announced_once_the_bus_is_back(cluster: Cluster) -> Non
         assert await next_loss(losses) == {}
 
 
-@lasting(120)
 async def test_one_connection_to_the_bus_waits_for_jetstream_at_a_time(cluster: Cluster) -> None:
     server = await jetstream(cluster)
     one, two = await pair(cluster, server.port, server.port)

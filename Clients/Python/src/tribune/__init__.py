@@ -7,8 +7,8 @@
             ...
 
 A notification informs: its poster neither knows its observers nor waits for them. A query asks
-delegates before an action, and one veto cancels the action. `connect` makes a `Bus`, which has the
-methods. All times are in seconds.
+delegates before an action, and one veto cancels the action. `connect` makes a `Bus`, whose methods
+post, ask, observe and answer. All times are in seconds.
 """
 
 from ._address import Address

@@ -51,11 +51,11 @@ class Address:
     def resolve(cls, environment: Mapping[str, str] | None = None) -> Address:
         """Finds the default address: ``TRIBUNE_ADDRESS``, or else the first socket that exists.
 
-        If `environment` is None, this process's environment counts. A folder from the environment
-        must belong to this user, and the bus in it must run as this user or root. Otherwise, a
-        program that root runs with another user's environment would obey that user's delegates.
-        Root ignores ``XDG_RUNTIME_DIR``. For root, ``TRIBUNE_ADDRESS`` must be the address of the
-        system's bus, or of a bus that root runs.
+        `connect` lists the sockets. If `environment` is None, this process's environment counts. A
+        folder from the environment must belong to this user, and the bus in it must run as this
+        user or root. Without these checks, a program that root runs with another user's environment
+        would obey that user's delegates. For the same reason, root ignores ``XDG_RUNTIME_DIR``, and
+        takes from ``TRIBUNE_ADDRESS`` only the system's bus, or a bus that root runs.
         """
         environment = os.environ if environment is None else environment
         user = os.geteuid()

@@ -38,16 +38,16 @@ def connect(
       default is the first socket that exists of ``$RUNTIME_DIRECTORY/bus`` and, except for root,
       ``$XDG_RUNTIME_DIR/tribune/bus``. This user must own the folder, and the bus must run as this
       user or root. Without such a socket, the default is ``/run/tribune/bus``.
-    - `timeout`: seconds in which the bus must send its welcome. While the bus
-      restarts, or hangs and is not replaced yet, new connections wait at its socket.
+    - `timeout`: seconds in which the bus must send its welcome. While the bus restarts, or hangs
+      and is not replaced yet, new connections wait at its socket.
     - `reconnect_timeout`: seconds in which to look for a bus after the connection is lost. With 0,
       the connection ends at once. With `math.inf`, the connection outlives even a stop of the bus.
     - `identify_posters`: whether the bus identifies posters (`Notification.poster`). The bus does
       so once for each connection that posts, and not for each notification.
-    - `pace`: the longest time in seconds that this connection's posts wait for slow observers,
-      before these lose notifications. It is at most 65, or `math.inf` for no limit. 0 means the
-      bus's configuration, by default 100 ms. While posts wait, they and the messages behind them
-      stay in this process.
+    - `pace`: the longest time in seconds that this connection's posts wait for slow observers.
+      Observers that are still slow after that lose notifications. `pace` is at most 65, or
+      `math.inf` for no limit. 0 means the bus's configuration, by default 100 ms. While posts wait,
+      they and the messages behind them stay in this process.
     - `on_event`: a function that is called when the connection is lost, and when it is back. It
       must not block.
 
@@ -135,8 +135,8 @@ class Bus(Asking, Answering, Lists):
     - Observations and delegates learn how much they have missed (`Lost`, `Interrupted`).
     - The ids of the connection, of delegates and of holds change.
 
-    If no bus is found in time, or the new bus refuses a registration, the connection ends, as after
-    every other error, because the program must learn that its registrations are not in force.
+    If no bus is found in time, or the new bus refuses a registration, the connection ends. The
+    program must learn that its registrations are not in force.
     """
 
     def __init__(self, link: Link) -> None:

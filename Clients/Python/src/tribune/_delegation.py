@@ -152,9 +152,10 @@ class Delegate:
 
         The delegate gets the notifications that match its patterns, and whose last token is `will`
         or `did`, followed by a verb. It also gets reports of lost notifications. Notifications come
-        one at a time, in the order in which each poster sent them. Each comes after `answer` has
-        started for all questions that the bus sent before it. At most 4,096 notifications wait,
-        with at most 64 MiB. Beyond that, the library drops new ones, and reports them as `Lost`.
+        one at a time, in the order in which each poster sent them. Before a notification comes,
+        `answer` has started for all questions that the bus sent earlier. At most 4,096
+        notifications wait, with at most 64 MiB of userInfo. Beyond that, the library drops new
+        ones, and reports them as `Lost`.
         """
 
     async def replaced(self, delegate: DelegateInfo) -> None:
@@ -244,7 +245,7 @@ class AttachedDelegate(Registration):
             link.end(error)
 
     def replace(self, by: DelegateInfo, link: Link) -> None:
-        """Reports to the delegate, as the last delivery, that another one has replaced it."""
+        """Reports to the delegate, as its last delivery, that another delegate has replaced it."""
         self.settle()
         self.ready = link.loop.create_future()
         self.ready.add_done_callback(ignore)
@@ -289,8 +290,8 @@ class Attachment:
     The delegate stays attached, and keeps the connection open, even if the program drops this
     object and the `Bus`.
 
-    After an interruption, the delegate is attached again, behind the delegates of the same order,
-    and has another id.
+    After an interruption, the library attaches the delegate again. The delegate then has another
+    id, and is behind the other delegates of the same order.
     """
 
     def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:

@@ -106,7 +106,7 @@ _OF_LINES: Final = (ErrorCode.INVALID_PROTOCOL, ErrorCode.CONFLICT)
 
 
 def refusal(number: int, message: str) -> TribuneError:
-    """Returns the error for a refusal. Escapes the message: it can contain others' text."""
+    """Returns the error for a refusal. Escapes the message, which can contain foreign text."""
     code = Code.REFUSED
     with_lines = False
     if number in ErrorCode.__members__.values():

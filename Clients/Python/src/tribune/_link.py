@@ -52,7 +52,7 @@ _log: Final = logging.getLogger("tribune")
 # The longest time for `close`, in seconds.
 _CLOSING: Final = 5.0
 # If the bus closes the connection before its welcome, the bus may have been killed, and the next
-# bus may already listen. So the link makes several attempts. The pause doubles after each of them.
+# bus may already listen. So the link makes several attempts. Each pause is twice the last one.
 _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
 _BACKLOG_PAUSE: Final = 0.005
@@ -343,8 +343,8 @@ class Link:
 
         `deadline` is in milliseconds; 0 means the bus's default, and None no deadline.
 
-        If the task is cancelled and `is_taken_back` is true, the bus forgets the request. If the
-        verdict allows the query, `action` begins.
+        If the task is cancelled and `is_taken_back` is true, withdraws the request from the bus.
+        `action` begins if the verdict allows it.
         """
         self.require_open()
         self.require_fitting(len(payload))
@@ -666,7 +666,7 @@ class Link:
         """Opens the link again, because the new bus has all registrations."""
         self.interruption = None
         self.phase = Phase.OPEN
-        # Readers may have made room during the interruption.
+        # Readers may have taken items during the interruption, so the bus may send more.
         self.room.give()
         self.flush()
 

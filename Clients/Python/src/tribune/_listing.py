@@ -311,7 +311,7 @@ class AccountInfo:
     """A user's use and limit of a resource that all users share."""
 
     uid: int
-    #: The user's weight in the shares.
+    #: The user gets the share of this many users.
     weight: int
     #: True for root and the user that runs the bus.
     is_privileged: bool

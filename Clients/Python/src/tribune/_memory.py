@@ -42,7 +42,7 @@ def contents(descriptor: int, length: int) -> bytes | None:
     if not is_sealed or os.fstat(descriptor).st_size != length:
         raise violation(f"userInfo of {length} bytes is not in a sealed file of that length")
     try:
-        # One read takes up to 2 GiB, more than a file can have.
+        # One read takes up to 2 GiB, and userInfo has at most 1 GiB.
         data = os.pread(descriptor, length, 0)
     except (MemoryError, OSError):
         return None

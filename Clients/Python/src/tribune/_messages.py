@@ -149,7 +149,7 @@ class AwaitedNotification:
         raise NotImplementedError
 
     def abandon(self, failure: str) -> None:
-        """Reports a failure of an observation that can no longer report. Any thread may call it."""
+        """Reports a failure of an observation that can no longer report. Callable in any thread."""
         raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ class Notification(_WithUserInfo):
     object: str = ""
     #: The posting connection, ``:N``; None for the bus itself.
     sender: str | None = None
-    #: The poster's process, if `connect` was called with `identify_posters`.
+    #: The poster's process; None without `identify_posters` in `connect`, or if unknown.
     poster: Peer | None = None
     #: The poster's data, by convention JSON in UTF-8.
     user_info: bytes = b""

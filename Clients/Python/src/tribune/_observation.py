@@ -59,9 +59,9 @@ class Subscription(Generic[_Item]):
     async def ready(self) -> Self:
         """Waits until the bus has confirmed the subscription.
 
-        Even before that, the subscription is in force for everything that this connection sends
-        after subscribing. Cancelling the task ends only the waiting. If the bus refuses the
-        subscription, this method and reading raise `TribuneError`.
+        Even before this confirmation, the subscription is in force for everything that this
+        connection sends after subscribing. Cancelling the task ends only the waiting. If the bus
+        refuses the subscription, this method and reading raise `TribuneError`.
         """
         for part in self._parts:
             try:

@@ -144,7 +144,7 @@ class Outbox:
             os.close(descriptor)
 
     def interrupt(self) -> None:
-        """Prepares for the next connection, which resends a partly written frame as a whole."""
+        """Prepares for the next connection, which gets a partly written frame from its start."""
         self._offset = 0
         self._passed = 0
 

@@ -120,7 +120,7 @@ class Questions:
 
     def ask(self, question: Question, attached: AttachedDelegate) -> None:
         """Passes a question of the bus to a delegate."""
-        # The bus asks each delegate once. If it repeats a question, the first one stays.
+        # The bus asks each delegate once. If the bus repeats a question, the repetition is ignored.
         key = question.query, question.delegate
         if key in self._open:
             return

@@ -98,7 +98,8 @@ class Receiver:
         #: The number of notifications, including lost ones.
         self.received = 0
         self._routes: dict[tuple[bytes, int], _Route] = {}
-        #: The posters by connection, each with the number of slots in `_by_slot` that refer to it.
+        #: The posters by connection, each with the number of slots that refer to it. A slot is a
+        #: number under which the bus introduces a poster, and later perhaps another poster.
         self._posters: dict[int, tuple[int, Peer]] = {}
         self._by_slot: dict[int, int] = {}
 

@@ -175,13 +175,13 @@ class Interruption:
         if link.transport is not None:
             link.transport.close()
         self._note_lost_connection(link)
-        # The notifications of this connection are behind the reserved positions, and are dropped.
-        # So this connection counts as one that has received none.
+        # The notifications of the failed connection are behind the reserved positions, and are
+        # dropped. So the failed connection counts as one that has received none.
         if self.renewal.is_welcomed:
             self._note_predecessor(link, 0)
         for serial in self.renewal.successions:
             link.requests.pop(serial, None)
-        # The next bus reports the losses in `missed` again, among the losses of this connection.
+        # The next bus reports the losses in `missed` again, as losses of the failed connection.
         self.missed = 0
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flow control: the bus sends notifications while every reader of a connection has room."""
+"""Flow control: the bus sends notifications while each reader of a connection has room for more."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class Room:
     """The limit up to which the bus may send notifications over the connection.
 
-    The limit is the number of received notifications, plus the room of the fullest stream. It never
-    falls.
+    The limit is the number of received notifications, plus the number for which the fullest stream
+    has room (`Stream.room`). The limit never falls.
 
     If all readers go on reading, the bus never stops for good. A reader raises the limit when its
     stream gets down to exactly half of `Stream.limit`, or to the high mark of bytes. Suppose that
-    the bus has sent notifications up to the limit, and that the end of the last batch has not
-    raised it. Then some streams are more than half full, or have too many bytes. When the last of
-    these has got down to half and to the high mark, every stream has room, and the limit rises.
+    the bus has sent all that the limit allows, and that the last batch has not raised the limit.
+    Some streams are then over half full, or above the high mark. When the last of these streams has
+    got down to half and to the high mark, every stream has room, and the limit rises.
     """
 
     def __init__(self, link: Link) -> None:

@@ -150,7 +150,7 @@ class Stream(Generic[_Item]):
 
 
 class BoundedStream(Stream[Any]):
-    """A stream that the bus does not pace. Beyond its limits, it drops new notifications."""
+    """A stream that the bus does not pace. Above its limits, the stream drops new notifications."""
 
     def deliver(self, item: Any, weight: int = 0) -> None:
         is_full = self.waiting >= self.limit or self._bytes + weight > _BYTES_MAX

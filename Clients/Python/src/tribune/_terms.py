@@ -28,8 +28,8 @@ class _Scope(Generic[_Term]):
         self._was_left = False
 
     def __del__(self) -> None:
-        # A hold that was never entered vetoes nothing. Python also warns of a coroutine that was
-        # never awaited.
+        # A hold that was never entered has no effect, so warn, as Python does for a coroutine that
+        # was never awaited.
         if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
@@ -67,8 +67,8 @@ class Hold(_Scope[HoldTerm]):
     drops this object and the `Bus`.
 
     After an interruption, this object takes the hold again. A bus that was restarted with its state
-    has kept the hold until then. A bus that was restarted without its state vetoes nothing until
-    this process has connected and taken the hold again, usually some milliseconds later. If the
+    keeps the hold in between. Under a bus that was restarted without its state, the hold has no
+    effect until this process has taken it again, usually some milliseconds later. If the
     veto must be certain during that time too, configure a required delegate (``RequireDelegate=``).
     Its absence is a veto.
     """

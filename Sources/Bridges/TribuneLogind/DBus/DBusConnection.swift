@@ -106,8 +106,7 @@ struct DBusMessage {
   }
 
   private func process() {
-    // `sd_bus_process` runs handlers of replies and signals. If they call `process`, that call must do
-    // nothing.
+    // `sd_bus_process` runs handlers, which may call `process`. Such a call must do nothing.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -253,8 +252,8 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
-  /// must not block. If another rule lets D-Bus deliver a signal that differs only in its sender, `handle`
-  /// gets that signal, too. So `DBusSignals` checks the sender.
+  /// must not block. Because of another rule, D-Bus may deliver the same signal from another sender. `handle`
+  /// gets this signal, too, so `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
@@ -267,7 +266,7 @@ struct DBusMessage {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    // A signal that is addressed to this connection bypasses the match rules, so this code ignores it.
+    // Signals that are addressed to this connection bypass the match rules, so this code ignores them.
     if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }

@@ -44,7 +44,7 @@ final class DBusSignals {
       // If a signal named an owner during the call, the reply may be outdated.
       if case .string(let owner)? = reply.first, count == newsCount { receiveOwner(owner) }
     } catch {
-      // Usually, the service does not run yet. Once it runs, a signal names the owner.
+      // Usually, the service does not run yet. When the service starts, a signal names its owner.
       return
     }
   }

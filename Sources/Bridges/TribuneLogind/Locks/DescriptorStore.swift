@@ -9,7 +9,7 @@ import TribuneSystem
 final class DescriptorStore {
   private var inherited: [String: [CInt]] = [:]
 
-  /// Takes the inherited descriptors. Must run once, while the process has one thread.
+  /// Takes the inherited descriptors. Must run only once, while the process has one thread.
   init() throws(Errno) {
     for (descriptor, name) in try PassedToService.take() { inherited[name, default: []].append(descriptor) }
   }
@@ -17,7 +17,7 @@ final class DescriptorStore {
   var inheritedNames: [String] { inherited.keys.sorted() }
 
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // Without FDPOLL=0, the service manager would drop the descriptor if it hangs up while logind restarts.
+    // The descriptor hangs up when logind restarts. Without FDPOLL=0, the service manager would drop it then.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 

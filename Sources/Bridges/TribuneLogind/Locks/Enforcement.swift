@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The locks and masks that enforce the vetoes. A logind lock shows the reasons of the vetoes. A masked
-/// target stops all users and all ways to start the action. logind has one lock for all kinds of shutdown,
-/// and one for all kinds of sleep. Once the vetoed actions are masked, an override of one of them lifts their
-/// lock. Without an override, the lock then becomes weak if a full one would stop even root from other,
-/// allowed actions.
+/// The logind locks and masked systemd targets that enforce the vetoes. logind has one lock for all kinds of
+/// shutdown, and one for all kinds of sleep. A lock shows the reasons of the vetoes. A masked target stops
+/// all users and all ways to start the action. A lock stays full until the targets of its vetoed actions are
+/// masked. After that, an override of one of the lock's actions lifts the lock. Without an override, the lock
+/// becomes weak if a full lock would stop even root from the lock's other, allowed actions.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -18,9 +18,9 @@ nonisolated package struct Enforcement: Equatable, Sendable {
 
   /// - Parameters:
   ///   - overridden: questions that the bus allowed despite vetoes.
-  ///   - masksTargets: true for `Enforce=mask`, false for `Enforce=inhibit`. If false, targets are masked in
-  ///     two cases: an override allows an action of the same lock, or a full lock would stop even root from
-  ///     the lock's other, allowed actions.
+  ///   - masksTargets: true for `Enforce=mask`, false for `Enforce=inhibit`. If false, the targets of a
+  ///     lock's vetoed actions are masked in two cases: an override allows one of the lock's actions, or a
+  ///     full lock would stop even root from the lock's other, allowed actions.
   ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil until logind has replied.
   ///   - masked: the masked targets; nil if unknown, for example after a failure to mask.
   package init(

@@ -21,8 +21,8 @@ extension Objection {
     return vetoes.isEmpty ? [Objection(who: "the bus", why: "nobody allowed it")] : vetoes
   }
 
-  /// The outcomes that veto. A verdict does not show whether a failure was a veto. So failures count only if
-  /// none of the outcomes that `isMeant` selects is an explicit veto.
+  /// The outcomes that veto, among those that `isMeant` selects. A verdict does not show whether a failure
+  /// was a veto, so failures count only if none of these outcomes is an explicit veto.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

@@ -4,7 +4,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Masks targets until the next boot, by links to /dev/null in a folder that takes precedence over /etc. Only
-/// Tribune makes masks there, so even after a SIGKILL, this program's next process recognizes its masks.
+/// Tribune makes masks there, so even after a SIGKILL, a new process recognizes Tribune's masks.
 final class TargetMask {
   enum Change {
     case none
@@ -83,7 +83,7 @@ final class TargetMask {
     let manager = SystemdProxy(try Self.connect())
     let masked = try await manager.masked(among: HostQuestion.allTargets)
     var missing = targets.subtracting(masked)
-    // An earlier process may have died after it had changed the links, but before the reload.
+    // An earlier process may have removed links, and died before it made systemd reload its units.
     let isStale = isFirst ? try await manager.needReload(masked.subtracting(targets)) : false
     if isChange || isStale || !missing.isSubset(of: unmaskable) {
       try await manager.reload()

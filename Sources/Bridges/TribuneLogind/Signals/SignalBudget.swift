@@ -12,8 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Decides whether to post a signal. Returns nil if the caller must drop it. Otherwise, returns the number
-  /// of signals dropped since the last admitted one. The caller then calls `finish()` after the post.
+  /// Decides whether to post a signal. Returns nil if the caller must drop the signal. Otherwise, returns how
+  /// many signals were dropped since the last admitted one. After the post, the caller must call `finish()`.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {

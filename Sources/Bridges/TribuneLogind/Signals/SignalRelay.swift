@@ -6,8 +6,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts D-Bus signals as notifications. It sends no D-Bus signals for notifications, so loops are
-/// impossible.
+/// Posts D-Bus signals as notifications, but sends no D-Bus signals, so loops are impossible.
 final class SignalRelay {
   private final class Source {
     let rule: SignalRule

@@ -15,12 +15,11 @@ final class HostTransitions {
 
   init() {}
 
-  /// Announces the transition, and waits until awaited observers are ready. Returns before logind's delay
-  /// ends.
+  /// Announces the transition, and waits until awaited observers are ready, or logind's delay is nearly over.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
-      // logind does not say which kind of sleep follows, so the actions of all kinds begin.
+      // logind does not say which kind of sleep follows, so the bridge begins the actions of all kinds.
       let questions = lock == .sleep ? lock.questions : try await Self.questions(at: logind)
       let event = lock == .sleep ? "Suspend" : questions.contains(.reboot) ? "Reboot" : "PowerOff"
       announced[lock] = event
@@ -61,7 +60,6 @@ final class HostTransitions {
     await Self.post(lock == .sleep ? "host.didResume" : "host.didFailTo\(event)", on: bus)
   }
 
-  /// Posts a notification that the host continues to run.
   static func post(_ name: String, on bus: Connection) async {
     do throws(TribuneError) {
       try await bus.postAcknowledged(name)
@@ -76,7 +74,7 @@ final class HostTransitions {
     return questions.isEmpty ? [.powerOff] : questions
   }
 
-  /// Begins the actions on the bus, which then tells new holders that they are too late.
+  /// Begins the actions on the bus. The bus then tells new holders that they are too late.
   private static func begin(_ questions: [HostQuestion], on bus: Connection) async -> [Action] {
     var actions: [Action] = []
     do throws(TribuneError) {

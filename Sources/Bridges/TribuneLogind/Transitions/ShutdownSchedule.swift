@@ -11,14 +11,13 @@ final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   private static let deadline = Duration.seconds(20)
-  /// The pause between a verdict and the next question. It limits the questions if delegates come and go
-  /// constantly.
+  /// The pause between a verdict and the next question, in case delegates come and go constantly.
   private static let pause = Duration.seconds(1)
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
-  /// True once the bus has allowed the current shutdown. If this shutdown is cancelled later, delegates that
-  /// have prepared for it must learn of that.
+  /// True once the bus has allowed the current shutdown. Delegates that have prepared for this shutdown must
+  /// learn of a later cancellation.
   private var isAllowed = false
   private var asking: Task<Void, Never>?
   private var reason: AsyncStream<Void>.Continuation?
@@ -52,7 +51,7 @@ final class ShutdownSchedule {
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again, but only after the verdict on a question that is under way. If each change restarted the
+  /// Asks again. If a question is under way, waits for its verdict first. If each change restarted the
   /// question, a delegate that comes and goes could prevent a verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }

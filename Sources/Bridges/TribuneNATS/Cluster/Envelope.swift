@@ -6,7 +6,7 @@ nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// A random identifier, such as that of a gateway process.
+/// A random identifier, such as that of a gateway process, or of its `ExportCounter`.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -29,9 +29,9 @@ nonisolated struct Instance: Hashable, Sendable {
 }
 
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// The number among all exports of the gateway process, from 1.
+  /// The number among all exports of the instance (`ExportCounter.instance`), from 1.
   var sequence: UInt64
-  /// The number among the exports of this name, from 1.
+  /// The number among the instance's exports of this name, from 1.
   var count: UInt64
 }
 

@@ -5,11 +5,11 @@ import TribuneSystem
 import TribuneWire
 
 /// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. Each
-/// sending gateway process numbers its notifications, which arrive in this order. The record uses these
-/// numbers, not the stream's own ones, which a NATS server may reuse after a SIGKILL.
+/// sending instance (`ExportCounter`) numbers its notifications, which arrive in this order. The record uses
+/// these numbers, because a NATS server may reuse the stream's own numbers after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// How many gateway processes of each host the account remembers.
+  /// How many instances (`ExportCounter.instance`) of each host the account remembers.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
   private static let forgotten = "forgotten"
@@ -21,7 +21,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   struct Position: Equatable, Sendable {
-    /// When the stream was created, which distinguishes streams of the same name.
+    /// When the stream was created, in nanoseconds since 1970; differs between streams of the same name.
     var created: Int64
     /// The number of the last acknowledged message in the stream; 0 for none.
     var sequence: UInt64
@@ -34,7 +34,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// The gateway processes, in the order in which their first messages arrived.
+  /// The senders' instances, in the order in which their first messages arrived.
   private var origins: [Origin] = []
   /// True once the account has forgotten a host. From then on, an unknown host may be a forgotten one, and
   /// its first message may follow a gap.

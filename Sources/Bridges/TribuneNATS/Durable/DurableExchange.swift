@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Exchanges durable notifications with other hosts through JetStream, at least once and in order.
 final class DurableExchange {
-  /// The time between checks of the stream, because an administrator can remove it.
+  /// The time between checks of the stream, because an administrator can remove the stream.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects

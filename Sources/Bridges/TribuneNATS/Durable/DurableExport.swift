@@ -10,7 +10,7 @@ final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Makes `store` return: the reason of a final failure, or nil once the message is stored.
+    /// Resumes `store` with the reason of a final failure, or with nil once the message is stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 

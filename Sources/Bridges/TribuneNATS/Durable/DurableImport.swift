@@ -61,8 +61,8 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // A kill must lose neither a post under way nor an unannounced loss. If there is one, `acknowledge`
-      // writes the account afterwards.
+      // A kill must lose neither a post under way nor an unannounced loss. In both cases, `acknowledge`
+      // writes the account later.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -166,7 +166,7 @@ nonisolated struct PostRetries: Sendable {
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// After this time, the gateway gives up a post that exceeds a limit, because later posts wait meanwhile.
+  /// How long the gateway retries a post that exceeds a limit of the bus. Meanwhile, later posts wait.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?

@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// A consumer has one unacknowledged message at most, so redelivery keeps the order. If the stream is half
 /// full or refuses a message, this type removes the messages that all consumers have acknowledged. JetStream
-/// itself could remove acknowledged messages, but NATS 2.9 then loses other messages after a SIGKILL.
+/// can also remove these by itself, but with this setting, NATS 2.9 loses other messages after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
@@ -40,8 +40,8 @@ import TribuneWire
   }
 
   /// Makes the stream and the consumer if they are missing. A new consumer starts after the last message of
-  /// `account`, or at the start if `account` is of another stream. If `account` is nil, it starts with new
-  /// messages.
+  /// `account`, or at the stream's start if `account` is of another stream. If `account` is nil, the consumer
+  /// starts with new messages.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The settings of the durable stream and of this host's consumer.
+/// The settings of the JetStream stream for durable notifications, and of this host's consumer.
 nonisolated struct DurableStream: Equatable, Sendable {
   /// The settings of an existing stream, which any program may have chosen.
   struct Properties: Equatable, Sendable {
@@ -11,7 +11,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
     var discardsUnread = false
     /// True if a gateway created the stream. From other streams, gateways must not remove messages.
     var isOwn = false
-    /// JetStream removes messages above this age, even unread ones.
+    /// JetStream removes older messages, even unread ones; nil for no limit.
     var ageMax: Duration?
   }
 

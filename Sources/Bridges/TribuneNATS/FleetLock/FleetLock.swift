@@ -7,11 +7,11 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves the FleetLock protocol. A client takes its group's lease before a reboot, and releases the lease
-/// afterwards. The client learns of success only after JetStream has confirmed the change.
+/// Serves the FleetLock protocol. A client acquires its group's lease (a lock in JetStream) before a reboot,
+/// and releases it afterwards. The client learns of success only after JetStream has confirmed the change.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// The bus's time for a verdict. Together with the time to change the lease, it is below an HTTP
+  /// The bus's time for a verdict. Together with the time to change the lease, this time is below an HTTP
   /// connection's deadline.
   private static let deadline = Duration.seconds(10)
   /// The bus replies within this time, unless it hangs.
@@ -148,7 +148,7 @@ nonisolated enum FleetLockQuestion {
   }
 
   /// The userInfo for other hosts; nil unless this gateway asks for a FleetLock client. The result lacks the
-  /// mark: if another host knew the mark, this gateway would take that host's questions for its own.
+  /// secret (`Gateway.mark`), by which this gateway recognizes its own questions.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

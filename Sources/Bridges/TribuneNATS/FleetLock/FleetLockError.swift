@@ -20,7 +20,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// The lease has owners, and another number of slots than the call needs.
+    /// The lease has owners, and its number of slots differs from `Slots=` of this gateway.
     case otherSlots = "other_slots"
     case misconfigured
     /// The gateway got no verdict from the bus.

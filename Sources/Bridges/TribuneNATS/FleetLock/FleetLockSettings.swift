@@ -8,6 +8,7 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
     /// How many clients may reboot at the same time.
     package var slots = 1
     package var question: String?
+    /// Why no client gets the lease; nil if the settings are valid.
     package var lack: String?
 
     package init() {}

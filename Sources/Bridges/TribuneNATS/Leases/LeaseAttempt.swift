@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A lease, as NATS stores it.
+/// A lease (a lock of the cluster), as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
   /// Nil if the lease was never stored, or was deleted.
   var bytes: [UInt8]?

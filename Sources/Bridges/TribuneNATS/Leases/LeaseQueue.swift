@@ -16,7 +16,8 @@ final class LeaseQueue: LeaseStorage {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
   ) async -> Result<StoredLease, LeaseStoreError> {
-    // A separate task pauses even if the caller's task is cancelled.
+    // A separate task pauses even if the caller's task is cancelled. In a cancelled task, `rest` returns at
+    // once.
     if pause > .zero { await Task { await rest(for: pause) }.value }
     return await result(until: end) { store throws(LeaseStoreError) in try store.read(lease) }
   }

@@ -44,8 +44,8 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: called only for an earlier acquisition by the same owner. Returns true if its
-  ///   process still runs.
+  /// - Parameter isRunning: called only for an earlier acquisition by the same owner. Returns true if the
+  ///   process of that acquisition still runs.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)

@@ -6,10 +6,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Serves the lease requests of local programs and of FleetLock clients.
+/// Serves requests of local programs and of FleetLock clients for leases, which are locks of the cluster.
 @MainActor
 final class Leases: Delegate {
-  /// How long a change may take. The bus gives the delegate more time.
+  /// How long a change may take. The bus gives the delegate more time (`timeout`).
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
   private static let requestsMax = 64
@@ -53,7 +53,7 @@ final class Leases: Delegate {
 
   // MARK: Local requests
 
-  /// Abstains if a gateway asks for a program on another host, whose own gateway serves the program's leases.
+  /// Abstains if a gateway asks on behalf of another host, because that host's own gateway answers.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
     do throws(LeaseRequest.Mistake) {

@@ -183,7 +183,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // If the link still counts as lost, libnats has reconnected, and its event `reconnected` is pending.
+        // If the link still counts as lost, libnats has reconnected, and will report the event `reconnected`.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)

@@ -9,8 +9,7 @@ nonisolated struct ImportAccount {
     case new(lost: UInt64)
     /// The notification follows a loss of unknown size.
     case newAfterGap
-    /// A notification with a higher number came before this one, so this one is not posted. `lost` includes
-    /// it.
+    /// A notification with a higher number came first, so this one is not posted. `lost` includes this one.
     case late(lost: UInt64)
     case stale
   }
@@ -22,10 +21,10 @@ nonisolated struct ImportAccount {
     var last: [String: ExportNumber]
   }
 
-  /// The two gateway processes of each host that sent most recently. The second can be an ended process with
-  /// notifications on their way, or another gateway with the same host name.
+  /// The two instances (`ExportCounter.instance`) of each host that sent most recently. The second can be a
+  /// former one with notifications on their way, or another gateway with the same host name.
   private var origins: [String: [Origin]] = [:]
-  /// The hosts in the order in which they are forgotten.
+  /// The hosts in the order in which the account forgets them.
   private var order: [String] = []
   /// True once this account has forgotten a host. From then on, an unknown host may be a forgotten one, and
   /// its first notification may follow a gap.

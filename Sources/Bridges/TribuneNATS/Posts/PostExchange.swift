@@ -113,8 +113,8 @@ final class PostExchange {
     }
   }
 
-  /// True if the bus accepted such a post recently. If not, the post must be acknowledged: the bus silently
-  /// drops a forbidden unacknowledged post, and this type could not count the loss.
+  /// True if the bus accepted such a post recently. If false, the caller must use `postAcknowledged`: the bus
+  /// drops a forbidden `post` without an error, so the loss would not be counted.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)

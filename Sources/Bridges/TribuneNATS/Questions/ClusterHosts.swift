@@ -8,12 +8,13 @@ import TribuneService
 final class ClusterHosts {
   private static let unlistedMax = 64
 
+  /// A delegate, and how to attach it.
   private struct Place {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// How a failure of the delegate counts, for example if this program ends. It counts as a veto even with
-    /// `OnMissingHost=abstain`, except for unlisted hosts, whose delegates then abstain.
+    /// How a failure of the delegate counts, for example the end of this program. The value is `veto` even
+    /// with `OnMissingHost=abstain`; only delegates of hosts outside the roster abstain.
     var onFailure = FailurePolicy.veto
   }
 
@@ -184,7 +185,7 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // If another host has this host's name, it was not asked, although it could have a veto.
+      // If another host has this host's name, that host was not asked, although it could have a veto.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }

@@ -5,8 +5,8 @@ import TribuneService
 
 /// Detects another gateway with this host's name, because other hosts cannot distinguish the two.
 nonisolated final class DoubledHost: Sendable {
-  /// How long the gateway waits before it answers after the link came up. By then, another gateway with its
-  /// name has announced itself.
+  /// After the link comes up, the gateway waits for this time before it answers. Within this time, another
+  /// gateway with the same host name announces itself.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {

@@ -8,7 +8,7 @@ nonisolated final class HostDelegate: Delegate {
   enum Role {
     /// Responds to names of the configuration, and asks the other host by the same names.
     case configured
-    /// Responds to names that only gateways answer.
+    /// Responds to names that only gateways answer (`GatewayName`).
     case scoped
   }
 
@@ -32,7 +32,7 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Abstains if a gateway asks, because its question came from another host, or is for this host only. This
+  /// Abstains if a gateway asks: the question came from another host, or is for this host only. This
   /// gateway's questions for FleetLock clients are the exception.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo

@@ -24,7 +24,7 @@ nonisolated enum HostReport {
   /// The limit of each list in bytes. With this limit, a report fits into a NATS message of the default size.
   private static let bytesMax = 300_000
 
-  /// - Parameter patterns: nil for all names.
+  /// - Parameter patterns: the names that the asker may see; nil for all.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection

@@ -9,8 +9,8 @@ import TribuneWire
 /// switch costs more than all other work. This type resumes tasks and publishes messages outside its lock.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// If an unlisted host does not answer, the gateway does not ask that host again for this time. Otherwise,
-  /// the host could delay each question.
+  /// If a host outside the roster does not answer, the gateway does not ask that host again for this time.
+  /// Otherwise, the host could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -27,7 +27,7 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// The unlisted hosts that the gateway does not ask until these times.
+    /// The hosts outside the roster that the gateway does not ask until these times.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
     /// When each host of the roster last announced itself.

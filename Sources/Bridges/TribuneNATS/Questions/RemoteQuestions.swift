@@ -132,8 +132,8 @@ nonisolated final class RemoteQuestions: Sendable {
     reply(.progress(timeout: span + Inquiry.margin * 2, status: status), to: message)
   }
 
-  /// Answers the questions that are past `due` with a failure. With a hung bus, this host would otherwise
-  /// count as missing, which need not veto (`OnMissingHost=abstain`).
+  /// Answers the questions that are past `due` with a failure. Otherwise, a hung bus would make this host
+  /// count as missing, and a missing host need not veto (`OnMissingHost=abstain`).
   private func sound() {
     let late = state.withLock { state -> [Running] in
       state.alarm.stop()

@@ -5,7 +5,7 @@ import TribuneService
 import TribuneWire
 
 /// Shares retained notifications through a JetStream bucket, which has one value for each name and object.
-/// The gateway sends a local value again until the bucket delivers this value or a newer one.
+/// The gateway sends a value of this bus again until the bucket delivers this value or a newer one.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -117,7 +117,7 @@ final class RetainedExchange {
 
   func tick() {
     // `notifications.retainedCount` counts a notification once for each pattern that it matches, and
-    // decreases when an extra copy arrives. The check after the last delivery may have come before that.
+    // decreases when an extra copy arrives. The last decrease may follow the check after the last delivery.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }

@@ -2,13 +2,13 @@
 
 /// Keeps the bus and the bucket equal: a state machine without I/O.
 ///
-/// The gateway stores a local value only if the bucket's last revision has arrived here (compare-and-set). If
-/// another host's value came first, the gateway posts that value, and drops the local value. So an
-/// overwritten value never returns.
+/// A local value is one that a program posted on this bus. The gateway stores a local value only if the
+/// bucket's last revision has arrived here (compare-and-set). If another host's value came first, the gateway
+/// posts that value, and drops the local one. So an overwritten value never returns.
 ///
-/// The gateway also reads its own posts from the bus. If it reads a local value before its last own post,
-/// this post may overwrite the local value on the bus. The gateway still stores the local value, and posts it
-/// again when the bucket delivers it.
+/// The gateway also reads its own posts from the bus. If the gateway reads a local value before its own last
+/// post, this post may overwrite the local value on the bus. The gateway still stores the local value, and
+/// posts it again when the bucket delivers it.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
@@ -29,7 +29,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// A value that a program posted on this bus, and that the bucket may lack.
+  /// A local value that the bucket may lack.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -41,8 +41,8 @@ nonisolated struct RetainedLedger {
     var isOwn = true
     /// True if the bus may lack the bucket's value.
     var isUnsure = false
-    /// How many of its own posts the gateway has not read from the bus yet. If the number is too high, the
-    /// gateway only makes an extra post.
+    /// How many of its own posts the gateway has not read from the bus yet. A number that is too high only
+    /// causes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -83,8 +83,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// Prepares for reading the bus from the start. All retained notifications come again, with the gateway's
-  /// own posts except the one under way (`posting`). The bucket also delivers all values again.
+  /// Prepares for reading the bus from the start. Only a post under way (`posting`) is unread then, because
+  /// the bus delivers the gateway's earlier posts as old values. The bucket delivers all values again, too.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0

@@ -7,14 +7,13 @@ import TribuneSystem
 
 /// A client of the bus that maintains the picture of the bus and the pages' feed.
 final class BusFollower {
-  /// Notifications of changed holds, delegates or policy. After each, the follower reads the lists again if
-  /// they are looked at.
+  /// Notifications of changed holds, delegates or policy. After each one, the follower reads the lists again
+  /// if a page or Prometheus needs them (`isLookedAt`).
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// After a request, the follower keeps the lists fresh for this time. Prometheus usually asks for metrics
-  /// more often.
+  /// How long the follower keeps the lists fresh after a request. Prometheus usually asks more often.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
   /// If the bus does not reply for this time, the page shows the bus as not answering.
@@ -34,7 +33,7 @@ final class BusFollower {
   /// Verdicts that the page does not show yet, because their asker, or an earlier verdict's asker, is
   /// unknown. Another task learns the askers from the bus's announcements of connections.
   private var unnamed: [VerdictRecord] = []
-  /// The number of verdicts in `unnamed` that the next tick of `keepTime` shows, even without an asker.
+  /// How many verdicts in `unnamed` the next tick of `keepTime` shows, even if their askers are unknown.
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
@@ -266,7 +265,7 @@ final class BusFollower {
     return true
   }
 
-  /// Pauses nine times as long as the request took, because large lists keep the bus from other work.
+  /// Pauses for nine times the request's duration, because large lists keep the bus from other work.
   private func leaveTime(since began: ContinuousClock.Instant) async {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }

@@ -19,7 +19,7 @@ nonisolated package struct BusCounters: Sendable {
     let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
-    // `start` comes from two clocks. Their jitter must not change the metric.
+    // `start` is computed from two clocks, whose jitter must not change the metric.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
     self.status = status
     return isNew

@@ -4,7 +4,7 @@ package import Tribune
 
 /// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
-  /// The values of the labels; empty for the row that combines all entries that the bus does not list.
+  /// The values of the labels; empty for the row in which the bus combines all unlisted entries.
   var labels: [String] { get }
 
   mutating func add(_ other: Self, times factor: Int)

@@ -71,8 +71,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// The upper bounds of the buckets. The bus has many more buckets, but in Prometheus each bucket is a time
-  /// series.
+  /// The buckets' upper bounds: fewer than the bus has, because each bucket is a time series in Prometheus.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The time series made from rows of counters. The first rows have a series each, and all others share one.
-/// Prometheus takes a falling counter for one that has restarted from 0. Therefore, the shared series adds up
-/// increments, and does not fall when a row gets a series of its own.
+/// If a counter falls, Prometheus assumes that it restarted from 0. Therefore, the shared series adds up
+/// increments, and does not fall when a row gets its own series.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []
   package private(set) var others: Row?

@@ -41,8 +41,8 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus first omits participants that are not awaited. If all listed ones with a connection are
-      // awaited, the omitted ones may be awaited, too.
+      // If the list is too long, the bus first omits participants that are not awaited. So if all listed ones
+      // with a connection are awaited, omitted ones may be awaited, too.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,

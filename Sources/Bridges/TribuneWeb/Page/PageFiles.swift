@@ -35,8 +35,8 @@ nonisolated package struct PageFiles: Sendable {
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
-    // How many levels above the program's folder to begin, and the page's folder below. The places are those
-    // of "make install", SwiftPM, and SwiftPM's tests.
+    // Each pair has the number of levels to go up from the program's folder, and the page's folder from
+    // there. The pairs are for "make install", SwiftPM, and SwiftPM's tests.
     for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
       do throws(Missing) {
         self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))

@@ -110,8 +110,8 @@ extension Bus {
     return entry
   }
 
-  /// Patterns that match the names of all retained notifications that the connection may list. nil means all
-  /// names.
+  /// The patterns by which `retainedNotifications` searches. They match the names of all retained
+  /// notifications that the connection may list. nil if the search must include all names.
   func patternsOfListable(at slot: ConnectionSlot) -> Set<Pattern>? {
     deciding(at: slot)?.listablePatterns
   }

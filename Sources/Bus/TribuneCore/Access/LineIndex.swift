@@ -14,8 +14,8 @@ struct LineIndex {
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The index in the policy of the first line that this entry stands for. Lines that allow actions on the
-    /// same pattern, without an object, share one entry.
+    /// The index in the policy of the entry's first line. Allow lines with the same pattern, and without an
+    /// object, share one entry.
     let index: Int
   }
 

@@ -12,8 +12,9 @@ struct LineTree {
     /// The key is the hash of a token. If two hashes collide, a search also finds lines that do not match.
     var children: [UInt64: Int] = [:]
     var star: Int?
-    /// `ended` has the lines of patterns that end here, `endless` those of patterns that go on with `**`.
+    /// The lines of patterns that end here.
     var ended: [Int] = []
+    /// The lines of patterns that continue from here with `**`.
     var endless: [Int] = []
   }
 
@@ -72,8 +73,8 @@ struct LineTree {
   }
 
   /// Calls `body` with the index (in the lines given to `init`) of each line with a pattern that covers all
-  /// of `pattern`. If `overlapping` is true, a pattern that covers a part of `pattern` is enough. `body` can
-  /// also get lines without such a pattern, and can get a line twice.
+  /// of `pattern`. If `overlapping` is true, a pattern that covers a part of `pattern` is enough. If hashes
+  /// collide, `body` also gets lines without such a pattern. It can get a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

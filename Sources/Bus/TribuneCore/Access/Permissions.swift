@@ -9,7 +9,7 @@ final class Permissions {
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// The lines without the placeholder `%U`. Subjects with the same such lines share this object.
+  /// The lines without the placeholder `%U`. Subjects with equal lines of this kind share this object.
   fileprivate let common: FoundLines
   private let own: FoundLines
   let deniesObserving: Bool
@@ -24,8 +24,8 @@ final class Permissions {
     }
   }
 
-  /// The patterns of what lines allow the subject to list, and of what its user may retain: a connection may
-  /// list its own notifications. nil if one of these patterns matches all names.
+  /// Patterns of all names that the subject may list, or that its user may retain: a connection may list its
+  /// own notifications. Ignores deny lines. nil if one of these patterns matches all names.
   private(set) lazy var listablePatterns: Set<Pattern>? = {
     let listing = (common.lines + own.lines).filter { $0.effect == .allow && $0.actions.contains(.list) }
     let patterns = Set(listing.flatMap(\.names) + policy.retainedPatterns(of: subject.user))

@@ -110,7 +110,7 @@ package final class Accounts {
     return unreservedTotal(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// Throws if the amount does not fit in the share. Ignores charges of the user's detached connections.
+  /// Throws if the amount does not fit in the share. Ignores detached connections (`Bus.markDetached`).
   ///
   /// - Parameter uncounted: further charges of the user to ignore.
   package func require(
@@ -142,8 +142,8 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// True if the charge leaves a sixteenth of the total for privileged users, and an eighth for further
-  /// charges.
+  /// True if a charge of this amount leaves an eighth of the total free, besides the sixteenth for privileged
+  /// users.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {

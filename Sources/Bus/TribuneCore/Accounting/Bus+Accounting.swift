@@ -22,8 +22,8 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Exempts the charges of a detached connection from the user's share. Without the exemption, the
-  /// registrations of a client that registers again would count twice.
+  /// Marks a connection whose client has not returned after a restart. Its charges do not count in the user's
+  /// share. Otherwise, its registrations would count twice when the client registers again.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -106,8 +106,8 @@ extension Bus {
     Self.participantOverhead + connections[slot].peer.textLength
   }
 
-  /// Throws if the bytes do not fit in the user's share of the log. Ignores exempt bytes, and answers, which
-  /// come from other users.
+  /// Throws if the bytes do not fit in the user's share of the log. Ignores exempt bytes (`exemptLength`).
+  /// Also ignores answers, because these come from other users.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account

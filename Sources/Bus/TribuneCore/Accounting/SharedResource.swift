@@ -12,13 +12,13 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   case log
   /// Bytes of retained notifications.
   case retained
-  /// Observations, monitors, holds, declarations, actions under way, and each pattern of a delegate.
+  /// Observations, monitors, holds, amended reasons, declarations, actions, and each pattern of a delegate.
   case registrations
   /// Protocols that declarations define. Protocols from files do not count.
   case protocols
   /// Bytes of unread frames, and of notifications buffered for suspended connections.
   case queues
-  /// Files that the bus has sent, and whose receiver has possibly not received them yet.
+  /// Files that the bus has sent, but that the receiver may not have received yet.
   case unreadFiles
 
   var unit: String {

@@ -52,8 +52,9 @@ package final class UserDescriptors: Sendable {
   package let uid: UInt32
   /// The descriptors that count for `SharedResource.descriptors`.
   package let held = SharedCount()
-  /// The descriptors that threads have yet to close. Of these, `closing` are in a call of close(2).
+  /// The descriptors that threads have yet to close, including `closing`.
   package let unclosed = SharedCount()
+  /// The descriptors for which a thread is in a call of close(2).
   package let closing = SharedCount()
   /// Open sockets of ended connections. Each stays charged as a connection until the socket is closed.
   package let unclosedConnections = SharedCount()

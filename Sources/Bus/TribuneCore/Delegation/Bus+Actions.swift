@@ -54,7 +54,7 @@ extension Bus {
   }
 
   /// Throws unless the policy allows the connection to post the *will* of the action. An action under way
-  /// makes late holders wait for its end, so permission to ask must not be enough to begin one.
+  /// makes late holders wait for its end, so permission to ask must not be enough to begin an action.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
       throw neverAsked(name, .invalidName)

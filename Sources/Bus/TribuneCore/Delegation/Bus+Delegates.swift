@@ -99,8 +99,8 @@ extension Bus {
 
   /// The delegates that an `attach` with *set* replaces. Omits those that the connection is not permitted to
   /// replace (`mayReplace`). With an object, *set* replaces the delegates of this object. Without an object,
-  /// *set* replaces only delegates without an object, if their patterns overlap with the new ones:
-  /// others can be about unrelated things. During a replay, the log determines the replaced delegates.
+  /// *set* replaces only delegates without an object, if their patterns overlap with the new ones: the other
+  /// delegates can be about unrelated things. During a replay, the log determines the replaced delegates.
   private func replaceable(
     of object: String, by patterns: [Pattern], from slot: ConnectionSlot, _ context: LoggedContext?
   ) throws(WireError) -> [DelegateRegistration] {
@@ -201,7 +201,8 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold. A release would make clients that wait for it ask again, without need.
+  /// Changes the reason of a hold. If the holder took a new hold instead, the release of the old one would
+  /// make waiting clients ask again without need.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)

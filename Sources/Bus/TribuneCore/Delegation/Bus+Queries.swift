@@ -286,8 +286,8 @@ extension Bus {
   /// Finds the participant that a delegate's frame is about. Throws if the bus has not asked this delegate,
   /// or if the query no longer waits for its answer.
   ///
-  /// A replay also accepts an unasked delegate. The earlier bus had asked the delegate, and can have had a
-  /// higher limit of questions at a time.
+  /// A replay also accepts a delegate that this bus has not asked. The earlier bus asked it, perhaps because
+  /// of a higher limit of questions at a time.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -303,7 +303,7 @@ extension Bus {
   }
 
   /// Accepts any connection of the delegate's user: a process that a delegate starts has its own connection.
-  /// If `delegate` is 0, finds the only delegate of the user for which the query waits.
+  /// If `delegate` is 0, finds the user's only delegate for which the query waits.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -361,7 +361,7 @@ extension Bus {
   }
 
   /// - Parameter unheard: connections whose input the bus has not read to its end. Overdue timeouts of
-  ///   answers from these connections move to `end`.
+  ///   answers and acknowledgements from these connections move to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {

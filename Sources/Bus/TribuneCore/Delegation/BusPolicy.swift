@@ -5,7 +5,7 @@ package import TribuneWire
 package struct BusPolicy: Equatable, Sendable {
   package struct QueryRule: Equatable, Sendable {
     package var pattern: Pattern
-    /// The bus vetoes a query unless each of these is attached, and responds to the query's name.
+    /// The bus vetoes a query unless each of these delegates is attached, and responds to the query's name.
     package var required: [RequiredDelegate]
     /// If true, the bus vetoes a query without an approval and without a veto.
     package var vetoesByDefault: Bool

@@ -6,7 +6,7 @@ import TribuneWire
 /// The delegates of each object, and a cache of the chains for queries.
 ///
 /// A chain has all delegates that respond to a name and an object, including delegates for any object. It is
-/// sorted by order, then by the time of attaching. A query without an object is about all objects, so its
+/// sorted by `order`, then by the time of attaching. A query without an object is about all objects, so its
 /// chain has the delegates of all objects.
 struct DelegateChains {
   /// The key of a delegate for any object is empty.

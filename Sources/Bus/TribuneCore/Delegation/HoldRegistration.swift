@@ -12,7 +12,7 @@ final class HoldRegistration: Hashable {
   /// nil if the hold is for any object.
   let object: String?
   var why: String
-  /// The serial of the last `amend`, in use until the next one or the hold's end; nil without an `amend`.
+  /// The serial of the last `amend`, nil without one. It stays in use until the next, or until the hold ends.
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?

@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The places of the queries under way in `QueryTable`, by id.
+/// The places (indices) in `QueryTable` of the queries under way, by id.
 ///
 /// Ids are sequential, and most queries end soon. So the last bits of an id select an entry, without a hash.
 /// If an older query still occupies that entry, the new query goes into a dictionary.

@@ -87,7 +87,6 @@ struct Query {
   private(set) var deadline: Instant
   /// The outcomes of holds, and of missing required delegates.
   private(set) var standing: [Outcome] = []
-  /// The number of holds that `standing` omits.
   private(set) var omittedHolds = 0
   /// True if a delegate or a hold has the query's name itself as its pattern, and not only a pattern with a
   /// star. Also true for a query that was restored after a restart, for which the bus does not know this.
@@ -211,9 +210,9 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Settles as `gone` the next participants whose delegates have left. Then begins to wait for the next one,
-  /// and returns its index: the caller must call `takeTurn`. Returns nil if the bus must not ask another
-  /// participant now.
+  /// Finds the next participant whose delegate is attached, and settles participants before it as `gone`.
+  /// Begins to wait for the found participant. The caller must call `takeTurn` with the returned index.
+  /// Returns nil if the bus must not ask another participant now.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {
@@ -280,7 +279,6 @@ struct Query {
     participants[index].wasAsked = true
   }
 
-  /// This method is inlined, because the bus calls it for each answer.
   @inline(__always) mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant

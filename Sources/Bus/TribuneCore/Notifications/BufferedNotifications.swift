@@ -26,8 +26,8 @@ struct BufferedNotifications {
   var byteCount: Int { runs.byteCount }
 
   /// - Parameters:
-  ///   - coalesces: if true, keeps only the run's last frame. This frame replaces the buffered one of the
-  ///     same name and object that was also appended with `coalesces`.
+  ///   - coalesces: if true, keeps only the run's last frame. This frame replaces the buffered frame of the
+  ///     same name and object, if that frame was also appended with `coalesces`.
   ///   - limit: in bytes. If the buffer exceeds the limit, this method drops the oldest runs.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
@@ -99,8 +99,8 @@ package enum Admission {
   case delivered(after: FlushedNotifications?)
 }
 
-/// A run of frames (`Run`) for the buffers of any number of connections. All buffers share one copy of it,
-/// because the bus reuses the memory in which it received the run.
+/// A run of frames (`Run`) for the buffers of any number of connections. The buffers need a copy, because the
+/// bus reuses the memory in which it received the run. All buffers share one copy.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64

@@ -62,7 +62,7 @@ extension Bus {
     endWaiting(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// Returns the whole reason. If the reason does not fit in the limits on answers, returns an empty text.
+  /// Returns the reason, or an empty text if the reason does not fit in the limits on answers.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -156,7 +156,7 @@ extension NotificationCenter.Observation {
 }
 
 extension PostedNotification {
-  /// A copy of the name and the object, because monitors can see them after the receive buffer is reused.
+  /// A copy of the name and the object: monitors still need them when the bus has reused its receive buffer.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

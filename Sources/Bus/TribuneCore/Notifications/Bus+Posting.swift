@@ -67,7 +67,7 @@ extension Bus {
 
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers a post that has waited for an idle bus for the permitted time. Returns false if there is none.
+  /// Delivers a post that has waited one second for an idle bus. Returns false if there is none.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {

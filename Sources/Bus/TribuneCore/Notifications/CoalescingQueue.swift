@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A FIFO in which later elements can replace earlier ones by key.
+/// A FIFO queue. A caller can also remove elements by key, such as those that a new element replaces.
 ///
 /// `numbers` can refer to removed entries. Compaction keeps the number of removed entries proportional to the
 /// number of elements.
@@ -26,7 +26,8 @@ struct CoalescingQueue<Element> {
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: queues with different numbers compact at different times, even with equal elements.
+  /// - Parameter number: queues with different numbers compact at different times. The buffers of connections
+  ///   that get the same notifications would otherwise all compact in one loop iteration.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }

@@ -6,12 +6,11 @@ package import TribuneWire
 ///
 /// After each matching run, a lookup visits the branches of the next token and of `*`. A final `**` is not
 /// part of a run: the node before it has the registrations in `below`. Only one path leads to each node, so a
-/// lookup costs at most one walk through the tree. The tree compares tokens and objects as numbers
-/// (`TextNumbers`).
+/// lookup visits each node at most once. The tree compares tokens and objects as numbers (`TextNumbers`).
 ///
-/// The nodes of up to `unusedMax` patterns without registrations stay, because programs repeatedly cancel an
-/// observation and observe the same name again. Beyond this number, the tree drops the node of the pattern
-/// that was the first to lose its registrations, unless this pattern has registrations again.
+/// A pattern that loses its last registration keeps its node, because programs repeatedly cancel an
+/// observation and observe the same name again. If there are more than `unusedMax` such patterns, the tree
+/// drops the node of the pattern that came first, unless this pattern has registrations again.
 ///
 /// A key can have several patterns, and several registrations with one pattern. The tree is a class, because
 /// copies of a struct would share the nodes.

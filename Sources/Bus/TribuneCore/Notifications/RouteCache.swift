@@ -27,7 +27,7 @@ struct RouteCache<Receiver> {
   private static var placesEach: Int { 4 }
   /// The limit of receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// The limit of receivers that the arrays of invalid routes can contain until their entries are reused.
+  /// After `invalidate`, the arrays of the old routes can still contain at most this many receivers in all.
   private static var receiversLeftMax: Int { 4096 }
 
   private static var capacityKeptMax: Int { 64 }
@@ -80,9 +80,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes and empties the array of the entry that `keep` will replace. The caller fills the array again. So
-  /// if two names alternately use one entry, their routes need no new memory up to `capacityKeptMax`
-  /// receivers.
+  /// Takes the array of the entry that `keep` will replace, and empties it for the caller to fill again. This
+  /// saves an allocation for each new route. An array for more than `capacityKeptMax` receivers is freed.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []

@@ -17,7 +17,7 @@ struct SmallDictionary<Key: Hashable, Value> {
     set { change(key) { $0 = newValue } }
   }
 
-  /// Changes the value in place, without a copy. If `body` sets it to nil, the entry is removed.
+  /// Changes the value in place, without a copy. If `body` sets the value to nil, this removes the entry.
   mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
     if first?.key == key || (first == nil && others[key] == nil) {
       var value = first?.value

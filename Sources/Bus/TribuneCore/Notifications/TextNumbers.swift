@@ -35,7 +35,7 @@ struct TextNumbers {
 
   var capacity: Int { entries.count }
 
-  /// Returns the text's number, which stays valid until each `retain` of the text has had its `release`.
+  /// Returns the text's number. It stays valid until `release` was called as often as `retain` for this text.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)

@@ -89,7 +89,7 @@ extension Bus {
   }
 
   /// Defines the protocols in `source`, and appends them to `given`. In a replay, `given` already has the
-  /// protocols that the log supplies. Returns the number of the definer's protocols.
+  /// protocols that the log supplies. Returns the number of protocols that this declaration defines.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot, _ given: inout [DelegateProtocol]
   ) throws(WireError) -> Int {
@@ -163,7 +163,7 @@ extension Bus {
   }
 
   /// Returns nil if the object has no protocol. Throws if the protocol has no method of this name for `use`,
-  /// but in a replay, returns nil instead.
+  /// or if the userInfo does not fit the method. A replay does not check the userInfo, and does not throw.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
     if restoring.isReplaying {
       let method = declarations.linked(for: frame.object)?.method(named: String(repairing: frame.name))
@@ -273,7 +273,7 @@ extension Bus {
     }
   }
 
-  /// The methods of the object's protocol. If the object has none, the methods of the protocol `object`.
+  /// The methods of the object's protocol. If the object has no protocol, `object` is the name of a protocol.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)

@@ -9,7 +9,7 @@ final class DeclarationRegistration {
   let serial: Serial
   /// Empty if the declaration only defines protocols.
   let object: String
-  /// The object's protocol. It stays the same if the protocol's name gets another definition.
+  /// The object's protocol, or nil without an object. A new definition of the same name does not change it.
   let linked: DelegateProtocol?
   let isDefinition: Bool
   let protocolCount: Int
@@ -161,7 +161,7 @@ struct Declarations {
     report.replacements = library.load(sources).filter { $0.kind == .replacement }
     var rules: [Rule] = []
     for rule in wanted.sorted(by: { $0.pattern.precedes($1.pattern) }) {
-      // The configuration cannot rely on a protocol that a connection defines.
+      // A protocol that a connection defines does not count, because it ends with the connection.
       if let linked = library[rule.protocolName], library.owner(of: rule.protocolName) == nil {
         rules.append(Rule(pattern: rule.pattern, linked: linked))
       } else if let former = self.rules.first(where: { $0.pattern == rule.pattern }),
@@ -225,6 +225,6 @@ struct Declarations {
 
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// The patterns that keep a protocol that no file defines now, because their objects have delegates.
+  /// Patterns whose protocol no file defines now. They keep it, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

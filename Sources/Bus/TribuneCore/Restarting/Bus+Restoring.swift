@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The last ids that the bus has given. After a restart, the next bus continues from them.
+/// The last ids that the bus has assigned. After a restart, the next bus continues from them.
 package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
@@ -28,7 +28,7 @@ extension Bus {
   }
 
   /// Sets the last ids, from which the next replayed frame continues. Until `finishRestoring`, these last ids
-  /// can be lower than ids that the earlier bus gave. After that call, new ids are unique.
+  /// can be lower than ids that the earlier bus assigned. After `finishRestoring`, new ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
@@ -49,7 +49,7 @@ extension Bus {
     }
   }
 
-  /// Marks all ids up to these as given.
+  /// Marks all ids up to these as assigned.
   package mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     ids.queries.raiseHighest(to: query)
     ids.delegates.raiseHighest(to: delegate)
@@ -80,7 +80,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// The kinds of state under way, which a replay of frames does not restore.
+  /// The kinds of unfinished work. A compaction of the log writes them as entries of their own.
   package enum UnderWay {
     case query
     case action

@@ -5,10 +5,10 @@ import TribuneWire
 
 /// Checksums of each connection, query and other part of the state that a replay must restore exactly.
 ///
-/// A digest lacks the last ids, buffered notifications, posts that wait for an idle bus, and the marks of
-/// detached connections. The server restores these without a replay, or counts their losses. A digest also
-/// lacks the turns of questions, which `finishRestoring` completes after the replay, and the exempt bytes of
-/// queries: a replay exempts a query although the log had no room for that when the query came.
+/// A digest lacks the last ids, buffered notifications, posts that wait for an idle bus, and
+/// `Connection.isDetached`. The server restores these without a replay, or counts their losses. A digest also
+/// lacks the turns of questions, which `finishRestoring` completes after the replay. It lacks exempt bytes
+/// (`exemptLength`), because a replay lifts the log's limit, and can then exempt more than the earlier bus.
 package struct BusDigest {
   package enum Part: Comparable {
     case connection, query, action, awaitedPost, retained, account
@@ -21,7 +21,8 @@ package struct BusDigest {
   }
 
   private var checksums: [Key: UInt64] = [:]
-  /// A file that the keeper lacks takes its notification with it, so the retained ones are then not compared.
+  /// True if a retained notification has a file. If the keeper lacks the file, the replay drops the
+  /// notification, so `differences` then does not compare retained notifications.
   fileprivate var hasRetainedFiles = false
 
   fileprivate mutating func add(_ part: Part, _ number: UInt64, serial: Serial = 0, _ checksum: Checksum) {
@@ -94,7 +95,7 @@ extension Bus {
     return digest
   }
 
-  /// Adds each charge apart, so that a difference names the charge by its number.
+  /// Adds each charge under its own number, by which `differences` names it.
   private static func add(_ account: UserAccount, to digest: inout BusDigest) {
     let charges = account.charges
     let counts = [

@@ -16,8 +16,8 @@ struct Inheritance {
 
   mutating func link() -> DelegateProtocol? {
     var seen: Set<ObjectIdentifier> = []
-    // `collect` appends each protocol behind its ancestors. In the reversed list, each protocol precedes its
-    // ancestors. Each parent also precedes the later ones in `parents`, unless one of these inherits from it.
+    // `collect` appends each protocol behind its ancestors. After the reversal, each protocol precedes its
+    // ancestors. Parents stay in the declared order, but a parent follows all parents that inherit from it.
     for parent in parents.reversed() { collect(parent, &seen) }
     ancestors.reverse()
     guard ancestors.count <= ProtocolLimits.ancestorsPerProtocol else {

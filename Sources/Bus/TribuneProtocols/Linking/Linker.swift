@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Links each protocol after all its parents. A protocol that never stops waiting for its parents is in a
-/// cycle, or inherits from a protocol in a cycle. The result omits protocols with errors, and all protocols
-/// that inherit from these.
+/// Links each protocol after all its parents. A protocol that waits for its parents forever is in a cycle, or
+/// inherits from a protocol in a cycle. The result omits protocols with errors, and all protocols that
+/// inherit from these.
 struct Linker {
   private enum State {
     case waiting
@@ -34,8 +34,8 @@ struct Linker {
 
   private init(known: [String: DelegateProtocol]) { self.known = known }
 
-  /// If declarations have the same name, links only the first. Another one is a conflict, unless both have
-  /// the same definition and no errors.
+  /// Keeps the first declaration of each name. A later declaration of the name is a conflict, unless it has
+  /// the same definition as the first, and both are without errors.
   private mutating func take(_ all: [ProtocolDeclaration]) {
     for declaration in all {
       guard let index = indexes[declaration.name] else {

@@ -69,7 +69,7 @@ struct ProtocolParser {
     current = ProtocolDeclaration(name: "", documentation: documentation, location: location)
     if parseHead() { parseBody() }
     current.isBroken = list.count > mistakes
-    // A protocol without a name is dropped, because other protocols cannot inherit from it.
+    // Drop a protocol without a name, because other protocols cannot inherit from it.
     if !current.name.isEmpty { declarations.append(current) }
   }
 

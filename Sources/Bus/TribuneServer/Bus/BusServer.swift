@@ -49,9 +49,9 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// If true, this iteration sends postponed output before it reads input; if false, at its end. The value
-  /// alternates between busy iterations. If output always came first, a user with constant output would have
-  /// no time left for its input.
+  /// If true, this iteration first sends the output that earlier iterations postponed, and then reads input.
+  /// If false, it reads input first. The value alternates between busy iterations. If output always came
+  /// first, a user with constant output would have no time left for its input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
   /// The state that the log restored. Nil in release builds.
@@ -137,7 +137,7 @@ final class BusServer: EventLoopTarget {
 
   private static let takingNanosecondsMax: UInt64 = 500_000_000
 
-  /// Handles waiting input until `end`. Each user gets its share of the time.
+  /// Handles waiting input, also of all in `unheard`, until `end`. Each user gets its share of the time.
   private func takeInput(until end: UInt64, of unheard: [Session] = []) {
     var unheard = unheard
     repeat {

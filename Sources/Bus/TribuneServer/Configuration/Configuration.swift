@@ -26,7 +26,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var connectionsMax = 16_384
   package var registrationsMax = 65_536
   package var payloadMaxBytes = 16 << 20
-  /// For one connection, as are `delegatesMax` and `queriesMax`.
+  /// For one connection, like `delegatesMax` and `queriesMax`.
   package var observationsMax = 4_096
   package var delegatesMax = 4_096
   package var queriesMax = 1_024

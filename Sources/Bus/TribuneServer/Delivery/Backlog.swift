@@ -107,7 +107,8 @@ struct Backlog: ~Copyable {
     return change(part) { $0.snapshot?.removeNext() }
   }
 
-  /// Removes the first snapshot if it is empty. Must be called after its last notification was queued.
+  /// Removes the first snapshot if it is empty. Must be called after the snapshot's last notification was
+  /// queued: until then, the snapshot keeps later frames in the backlog.
   func endFirstSnapshotIfEmpty() {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }

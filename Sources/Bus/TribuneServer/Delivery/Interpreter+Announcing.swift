@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneWire
 
 /// Posts the bus's own notifications. They never pause a poster: a slow observer loses notifications at once.
-/// If the observer is already paced, the losses begin only when `PaceMaxSec=` has passed.
+/// If posters are already paused for the observer, its losses begin only when `PaceMaxSec=` has passed.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -132,8 +132,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// Returns true if the suspended receiver gets the run of notifications at once. This method has then
-  /// queued the receiver's buffered notifications. Returns false if the run was buffered or dropped.
+  /// Returns true if the suspended receiver gets the notifications of the run at once. If so, this method has
+  /// already queued the receiver's buffered notifications. Returns false if the run was buffered or dropped.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let admission = bus.value.admit(receiver, &run)
     defer { recorder.storeAllBufferedCounts() }

@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Tells the core when a delegate's client has read its unread questions. The bus then sends this client the
-/// questions that wait for their turns (`QuestionTurns`).
+/// Tells the core when a delegate's client has read its unread questions (`QuestionTurns`). The core then
+/// goes on with this client's questions that wait for their turns.
 extension Interpreter {
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
@@ -43,7 +43,7 @@ extension Interpreter {
   /// queued later do not count: while the bus constantly queues frames, a client never has read all of them.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // If the bus has dropped some of these frames, `sentByteCount` can stay below `awaitedByteCount`.
+    // If the bus has dropped frames, `sentByteCount` can stay below `awaitedByteCount` forever.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -89,7 +89,7 @@ final class Interpreter {
   }
 
   @inline(__always) var isAnythingDue: Bool {
-    // Inside the `guard`, this access to the bus would be a coroutine, which needs separate memory.
+    // As the condition of the `guard`, this access to the bus would be a coroutine, and allocate memory.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
@@ -181,8 +181,8 @@ final class Interpreter {
     return true
   }
 
-  /// The awaited posts in the session's backlog that its client will never acknowledge, because the client
-  /// has ended all its awaited observations that match them.
+  /// The awaited posts in the session's backlog that the client will never acknowledge: the client has ended
+  /// all awaited observations that match these posts.
   private func abandonedPosts(by session: Session) -> [(poster: ConnectionID, serial: Serial)] {
     var found: [(poster: ConnectionID, serial: Serial)] = []
     session.output.backlog.forEachWaiting { part in

@@ -5,12 +5,12 @@ import TribuneWire
 
 /// Introduces posters, before their first notification, to the observers that have asked for introductions.
 ///
-/// An introduction tells the client at which slot number to remember the poster. Each observer that has asked
-/// has a bit for each slot: true if the client knows the poster in this slot (`Output.knownPosters`). When
-/// the poster's session ends, the bit is cleared. All departed posters share one slot number
-/// (`departedSlot`), so the introduction of one replaces that of another. Posters whose notifications wait in
-/// a backlog share another slot number (`waitingSlot`): their own slots can be reused before the
-/// notifications are sent. Introductions are never dropped, because later notifications rely on them.
+/// An introduction tells the client under which slot number to remember the poster. Each observer that has
+/// asked has a bit for each slot: true if the client knows the poster in this slot (`Output.knownPosters`).
+/// When the poster's session ends, the bit is cleared. All departed posters share one slot number
+/// (`departedSlot`), so each departed poster replaces the one before. Posters whose notifications wait in a
+/// backlog share another slot number (`waitingSlot`): their own slots can be reused before the notifications
+/// are sent. Introductions are never dropped, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -88,11 +88,11 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// False if the observer's output is held (`Output.isHeld`), and one of two conditions is met: the user's
-  /// unread bytes exceed its share, or the observer is lossy and has over a quarter of the hard limit unread.
-  /// The observer then loses the notifications that follow. Without this limit, a client that posts from many
-  /// connections could fill the queue with introductions, which cannot be dropped. The bus would then close
-  /// the observer's connection (`tooSlow`).
+  /// False if the observer's output is held (`Output.isHeld`), and one of two conditions is met: the unread
+  /// bytes of the observer's user exceed the user's share, or the observer is lossy and has over a quarter of
+  /// the hard limit unread. The observer then loses the notifications that follow. Without this limit, a
+  /// client that posts from many connections could fill the queue with introductions, which cannot be
+  /// dropped. The bus would then close the observer's connection (`tooSlow`).
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

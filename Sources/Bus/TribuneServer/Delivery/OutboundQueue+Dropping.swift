@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops notifications until at most `target` bytes are left. Over many drops, the average cost does not
-  /// grow with the queue's length.
+  /// Drops notifications until at most `target` bytes are left, and returns how many. Over many drops, the
+  /// average cost does not grow with the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -84,8 +84,8 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces the entries in `range` by `kept`. Moves the entries behind the range. If `kept` is shorter than
-  /// the range, and fewer entries are before the range than behind it, usually moves those before it instead.
+  /// Replaces the entries in `range` by `kept`. If `kept` is shorter, and fewer entries precede the range
+  /// than follow it, usually moves the entries before the range. Otherwise, moves those behind it.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {

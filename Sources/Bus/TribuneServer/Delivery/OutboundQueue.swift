@@ -20,7 +20,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     var isLost = false
     /// `consolidate` need not copy the entry, unless drops have left large gaps in the queue's buffers.
     var isConsolidated = false
-    /// The rest of the entry's frame is in the next entry.
+    /// The rest of the entry's last frame is in the next entry.
     var isCut = false
     /// Includes a partly sent frame. The count is 0 for a `lost` frame.
     var frameCount: UInt32 = 0
@@ -48,8 +48,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry if this entry ends where `ownBuffer` ends. Short frames of this kind can then
-  /// extend the entry.
+  /// The kind of the last entry, if it ends where `ownBuffer` ends; otherwise `none`. Short frames of this
+  /// kind can extend the entry.
   private enum OpenEntry {
     case none
     case notification
@@ -103,7 +103,6 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   var isEmpty: Bool { head == entries.count }
 
-  /// - Returns: false if `slice` cannot extend the last entry.
   @inline(__always) private mutating func extendLast(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {

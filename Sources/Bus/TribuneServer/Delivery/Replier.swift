@@ -29,7 +29,7 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     refusals.countAndLog(error, of: session)
-    // A `takeBack` frame gets no reply. If it answers a `Ticket`, `VarlinkCalls.answer` returns the refusal.
+    // A `takeBack` frame (`CallID`) gets no reply. `VarlinkCalls.answer` returns the refusal of an answer.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return

@@ -3,8 +3,8 @@
 import TribuneCore
 import TribuneWire
 
-/// The fast path of plain posts, which have neither fields nor a file. Writes the sender's id into the posts
-/// of each run (`PostRun`) in place, and queues the run as one slice.
+/// The fast path of plain posts, which have neither fields nor a file. Writes the sender's id into a run of
+/// posts with one name and object (`PostRun`), and queues the run as one slice.
 final class Router {
   private static let manyReceivers = 256
 

@@ -6,10 +6,10 @@ import TribuneWire
 /// Controls the flow to slow observers, and from their posters.
 ///
 /// If an observer's unread bytes pass the high mark, the observer is *paced*: the bus does not read from its
-/// posters. If the unread bytes do not fall below the low mark in time, the observer is *lossy* until they
-/// do. The bus then drops the observer's oldest notifications, reports their number in a `lost` frame, and
-/// reads from the posters again. An observer becomes lossy at once if it has no poster that can be paused, if
-/// its user exceeds its share of unread bytes, or if its user has delayed other users' posters for too long.
+/// posters. If the unread bytes stay above the low mark for too long, the observer is *lossy* until they fall
+/// below it. The bus then drops the observer's oldest notifications, reports their number in a `lost` frame,
+/// and reads from the posters again. An observer becomes lossy at once if no poster can be paused, if its
+/// user exceeds the share of unread bytes, or if its user has delayed other users' posters for too long.
 ///
 /// A *patient* poster waits without a time limit. While this poster waits for an observer, or has
 /// notifications queued there, the observer loses new notifications of other posters instead of queued ones.
@@ -91,8 +91,8 @@ extension Sender {
     for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }
   }
 
-  /// Schedules a check of the posters that wait for a lossy observer. Such a poster can itself get a backlog,
-  /// is then no longer patient (`Output.isPatient`), and must not stay paused.
+  /// Schedules a check of the posters that wait for a lossy observer. If such a poster gets a backlog itself,
+  /// it is no longer patient (`Output.isPatient`), and must not stay paused.
   func scheduleCheck(of observer: Session) {
     guard observer.pacing.nextCheck == nil else { return }
     let due = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
@@ -272,7 +272,7 @@ extension Sender {
 
   /// Frees memory of a user that exceeds its share of unread bytes.
   ///
-  /// First, the bus drops notifications of the user's slow observers. If the user still exceeds its share,
+  /// First, the bus drops notifications for the user's slow observers. If the user still exceeds its share,
   /// the bus stops reading from the user's connections with many unread control frames. If the unread bytes
   /// exceed a lone user's share by over an eighth of `MemoryMax=`, the bus closes some of the user's slow
   /// connections.

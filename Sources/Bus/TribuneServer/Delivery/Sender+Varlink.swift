@@ -18,7 +18,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          // Before an early flush (`relieve`), the regular flush can already be scheduled, and stays so.
+          // `relieve` can flush while the regular flush is scheduled. The regular flush then sends the rest.
           if session.output.flush == .none { postpone(session) }
           return .open
         }

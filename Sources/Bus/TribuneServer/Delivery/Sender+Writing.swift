@@ -73,11 +73,11 @@ extension Sender {
 
   private func goOn(with session: Session) {
     session.output.backlog.consolidate(with: queuePool)
-    // If the bus ends a connection, the frame with the reason must be sent last, so the backlog stays.
+    // If the bus ends the connection, it must send the frame with the reason last, so it sends no backlog.
     guard session.isServed, session.output.writing == .open,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     else { return }
-    // Besides accepted notifications, `refill` moves the `lost` frame that replaces a dropped snapshot.
+    // Even if the client accepts no notifications, `refill` moves the `lost` frame of a dropped snapshot.
     refill(session)
     if !session.output.queue.isEmpty { scheduleFlush(session) }
     guard session.output.backlog.first?.snapshot != nil, session.output.grantedRoom > 0,

@@ -50,7 +50,7 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   let overShare = Cell<[User]>([])
   var isOverTotal = false
-  /// `relieveTotal` examines the queues again only if all together exceed this number of bytes.
+  /// `relieveTotal` examines the queues again only if all queues together exceed this number of bytes.
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
@@ -83,7 +83,7 @@ final class Sender {
     let isPatient = poster.output.isPatient
     if isPatient { observer.output.notePatient() }
     guard isSlow(observer) else { return }
-    // An observer is not paused as its own poster: while paused, it could not raise its notification limit.
+    // A client is not paused for its own posts: while paused, it could not raise its notification limit.
     let isOwn = observer === poster
     switch observer.pacing.flow {
     case .pacing(let since, isOver: true) where !mayWait(poster, since: since): break
@@ -93,8 +93,8 @@ final class Sender {
       pause(poster, for: observer)
       scheduleCheck(of: observer)
     case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
-    // Notifications of a patient poster (`Output.isPatient`) are queued, so the bus drops none of the queue.
-    // The observer instead loses the next notifications of posters that are not patient (`losesNew`).
+    // Notifications of a patient poster (`Output.isPatient`) are queued, so the bus drops no queued ones. The
+    // observer instead loses the next notifications of posters that are not patient (`losesNew`).
     case .flowing where observer.output.holdsForPatient, .lossy where observer.output.holdsForPatient: break
     case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
@@ -124,8 +124,8 @@ final class Sender {
       && observer.output.unreadByteCount > context.configuration.queue.highMarkBytes
   }
 
-  /// Pauses no poster: a slow observer loses notifications at once. If the observer is already paced, the
-  /// losses begin only when `PaceMaxSec=` has passed.
+  /// Pauses no poster: a slow observer loses notifications at once. If posters are already paused for the
+  /// observer, its losses begin only when `PaceMaxSec=` has passed.
   func deliverWithoutPacing(
     _ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true, waitsForRoom: Bool = true
   ) {

@@ -76,7 +76,7 @@ final class Snapshots {
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
-    // With `before: 0`, the introducer reports no loss. `enqueueFirstLost` reports it instead.
+    // With `before: 0`, the introducer reports no loss. `enqueueFirstLost` reports the loss instead.
     guard
       introducer.introduce(
         retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)

@@ -6,9 +6,9 @@ import TribuneWire
 
 /// Compacts the write-ahead log, and decides which frames the log admits.
 ///
-/// A compaction copies the live entries (`LiveEntries`), some in each iteration. At its end, it writes the
-/// counters, the configuration, and all open queries, actions, awaited posts and question turns. `compactNow`
-/// compacts without interruption, which blocks the event loop for up to a second.
+/// A compaction copies the live entries (`LiveEntries`), a part in each iteration. At its end, the compaction
+/// writes the counters, the configuration, and all open queries, actions, awaited posts and question turns.
+/// `compactNow` compacts without interruption, which blocks the event loop for up to a second.
 ///
 /// Above its admission limit, the log admits no new work, such as queries. Consequences of admitted work,
 /// such as answers, are always appended: without them, a replay would decide differently.

@@ -21,7 +21,7 @@ struct FoundConnection {
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
   var lostCount: UInt32 = 0
-  /// Empty if the counter slot is damaged.
+  /// Empty if the counter slot is damaged or belongs to another connection.
   var flags: SessionFlags = []
   var isSlotKnown = false
   var controlSent: UInt32 = 0

@@ -37,8 +37,8 @@ struct FilesHandedOver {
     buffer.append((file as? InFlightFile)?.user.uid ?? 0)
   }
 
-  /// In place of an inode: `foreign` for a descriptor that is no file in memory, `lost` for one that never
-  /// arrived, because the daemon was at its limit of descriptors.
+  /// In place of the inode of a descriptor that is no file in memory.
   static let foreign: UInt64 = 0
+  /// In place of the inode of a descriptor that never arrived, because the daemon was at its limit.
   static let lost = UInt64.max
 }

@@ -12,7 +12,7 @@ import TribuneWire
 /// | frame that registers, cancels or suspends | if in force, or younger |
 /// | disconnect, registrationEnds, advance, postponedPostDone | if younger |
 /// | retained | if the notification is still retained; or if the entry forgets one, and is younger |
-/// | postponedPost, controlFrame, detached | if its post is still postponed, frame unsent, client detached |
+/// | postponedPost; controlFrame; detached | while the post waits; frame is unsent; client is detached |
 /// | succession | if the successor exists |
 /// | all others | never; `Compactor` writes the current counters, configuration, queries and so on |
 final class LiveEntries {
@@ -80,7 +80,7 @@ final class LiveEntries {
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
     // An entry that is so short, or begins with 0, forgets a notification. The compaction can already have
-    // copied the entry that retains this notification, so it must keep a younger entry that forgets it.
+    // copied the entry that retains this notification, so a younger entry that forgets it must be kept.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
@@ -104,7 +104,7 @@ final class LiveEntries {
   }
 }
 
-/// An entry's move to the other segment. Its new position is valid after the segments have changed roles.
+/// An entry's move to the other segment. `to` is valid after the segments have changed roles.
 struct Relocation {
   enum What {
     case connection

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Divides among the users the space that the log has until the next compaction ends.
+/// Divides the log's free space among the users, anew after each compaction.
 ///
 /// Quotas limit only the frames that stay in the log. Transient frames, such as deferrals, take space until a
 /// compaction ends, and clients can send millions of them a second. Unprivileged users therefore share half

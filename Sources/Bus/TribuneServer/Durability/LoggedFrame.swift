@@ -21,8 +21,8 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// The content of a `frame` entry: the last ids of a query and of a delegate that the bus had given before it
-/// accepted a client's frame, the frame, and its context (`Acceptance.context`).
+/// The content of a `frame` entry: a client's frame, and the frame's context (`Acceptance.context`).
+/// `lastQuery` and `lastDelegate` are the last ids that the bus had given before it accepted the frame.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

@@ -46,7 +46,7 @@ extension Recorder {
   }
 
   /// Must be called before `markReceived` clears the mark of the read that contained the posts. Only the
-  /// counters record buffered posts, so a death could otherwise lose these posts unnoticed.
+  /// counters record buffered posts. If the daemon died in between, these posts would be lost unnoticed.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }

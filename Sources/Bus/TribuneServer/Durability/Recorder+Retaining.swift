@@ -49,7 +49,7 @@ extension Recorder {
 
 /// The retained notifications' files that the keeper has. An inode identifies a file.
 struct RetainedFiles {
-  /// In bytes: the flag that is true in an entry that retains a notification, and the record of the file.
+  /// In bytes. The entry of a retained notification begins with a flag (true) and the record of the file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
   private var files: [ExactText: UInt64] = [:]

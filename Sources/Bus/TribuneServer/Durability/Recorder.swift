@@ -14,8 +14,8 @@ import TribuneWire
 /// A *transaction* is one event for the core with all its effects. A single store commits the event and the
 /// effects, before the bus sends any effect. So the next daemon knows every frame that a client has read, and
 /// finds the unsent frames in the log. If only the event were committed, its effects would reach no client,
-/// because a replay drops the effects that it produces. A compaction also commits, so within a transaction,
-/// it must not begin before `end`.
+/// because a replay drops all effects. A compaction also commits. Within a transaction, only `end` may
+/// therefore begin one.
 final class Recorder {
   /// The permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
@@ -29,7 +29,7 @@ final class Recorder {
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// False without a keeper. The recorder then logs nothing.
+  /// False if the bus runs without a keeper. The recorder then logs nothing.
   let isLogging: Bool
   let keeper: KeeperLink
   private let context: ServerContext
@@ -69,7 +69,7 @@ final class Recorder {
   var hasOpenTransaction: Bool { transaction == nil }
 
   /// - Parameter length: the number of bytes to log before the effects. If the log lacks space for these
-  ///   bytes, it is first compacted. Nil prevents a compaction.
+  ///   bytes, the recorder first compacts it. Nil prevents a compaction.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
@@ -152,7 +152,7 @@ final class Recorder {
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
   }
 
-  /// Records all in one entry: a replay of one after the other would ask delegates that have ended.
+  /// Records all ends in one entry: a replay of single ends would ask delegates whose end comes next.
   func recordEnds(of registrations: [RegistrationPlace]) {
     guard isLogging else { return }
     let buffer = emptyBuffer()
@@ -354,8 +354,8 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // Commits first. If the mark were removed first, a death before the commit would lose the effects
-    // unnoticed.
+    // Commits first. If the mark were removed first, and the daemon died before the commit, the effects would
+    // be lost unnoticed.
     commit()
     // The counter slot of a closed session can already belong to another session.
     guard !session.isClosed, session.input.isEmpty else { return }

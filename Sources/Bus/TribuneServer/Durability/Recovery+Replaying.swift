@@ -36,7 +36,7 @@ extension Recovery {
     #endif
     bus.value.endReplay()
     bus.value.apply(context.configuration, at: context.now, log: context.log)
-    // Each counter slot has the id of its last connection. New ids must be higher than all of these.
+    // Each counter slot has the id of its last connection. New ids must be higher than all these ids.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.raiseLastID(to: counters.connection) }

@@ -9,7 +9,7 @@ import TribuneWire
 final class Recovery {
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
-  /// More ids than can have been used since the highest known one.
+  /// More ids than can have been given out since the highest known id.
   private static let idsSkipped: UInt64 = 1 << 32
 
   let context: ServerContext
@@ -95,8 +95,8 @@ final class Recovery {
     }
     for session in sessions.all {
       recorder.storeCounters(ofRecovered: session)
-      // The log does not tell whose notifications are queued. Some can be of patient posters
-      // (`Output.isPatient`), so the bus treats all of them as such.
+      // The log does not tell whose notifications are queued. Some can come from patient posters
+      // (`Output.isPatient`), so the bus treats all as if they did.
       session.output.notePatient()
     }
     keepInheritedFiles()
@@ -208,7 +208,7 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.storeDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
-      // A refusal can contain a hello. If this daemon then dies, the next one must not send a second hello.
+      // The refusal below can contain a hello. If this daemon dies after it, the next must not send another.
       recorder.markSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }

@@ -30,7 +30,7 @@ final class FrameDispatcher {
 
   func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
-    // `kind` is read once, and compared by `switch`: `==` on a type of another module is a function call.
+    // Read `kind` once, and compare it by `switch`: `==` on a type of another module is a function call.
     let kind = header.kind
     let isShown =
       switch kind {
@@ -46,7 +46,7 @@ final class FrameDispatcher {
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)
       }
-      // A list can take long, and has no effect on the core. The bus sends it in parts later.
+      // A list can take long, and has no effect on the core. The bus sends the list in parts later.
       if case .list = kind {
         session.listing = Listing(frame)
         return
@@ -65,7 +65,7 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// A refusal if the user's unread bytes exceed its share, else nil: a list or verdict can be long.
+  /// An error if the user's unread bytes exceed the user's share, else nil. A list or verdict can be long.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
@@ -129,7 +129,8 @@ final class FrameDispatcher {
 
   // MARK: Restarts
 
-  /// Replaces the client's detached session by `session`, and reports the number of missed notifications.
+  /// Replaces the client's detached session, from before the daemon's crash, by `session`. Reports the number
+  /// of missed notifications.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
@@ -137,8 +138,8 @@ final class FrameDispatcher {
       return replier.enqueue(Okay(), for: session, serial: serial)
     }
     // The client can have sent this `succeed` before, on a connection that ended before the client read the
-    // `ok`. That connection is then the detached one, and has replaced `predecessor`. Pid 0 identifies no
-    // process: it stands for all processes outside the bus's pid namespace.
+    // `ok`. The detached session is then that of the ended connection, which had replaced `predecessor`.
+    // Pid 0 identifies no process: it stands for all processes outside the bus's pid namespace.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),

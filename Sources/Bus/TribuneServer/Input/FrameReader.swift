@@ -6,9 +6,9 @@ import TribuneWire
 
 /// Reads from sockets, and finds the frames in the bytes.
 ///
-/// The bus reads all sockets into one shared buffer, and handles frames in place. It copies a partial frame
-/// out of this buffer, and back into it before the next read from that connection. A long frame gets a
-/// separate buffer once its header has shown that the length is permitted.
+/// The bus reads all sockets into one shared buffer, and handles frames in place. It moves a partial frame
+/// out of the shared buffer, and copies the frame back before the next read from the frame's connection. A
+/// long frame gets a separate buffer once its header has shown that the length is permitted.
 final class FrameReader {
   /// In bytes. If the shared buffer has less free space, a new buffer replaces it before the next read.
   private static let receiveSpace = 16_384
@@ -35,10 +35,10 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Each iteration first reads from the connections in `waiting`, then handles the deferred frames of the
-  /// connections in `unfinished`. If `unfinished` came first, a connection with many expensive frames would
-  /// use up its user's time in each iteration, before the user's other connections in `waiting` are read.
+  /// Connections that the bus reads at the start of the next iteration, because their user's time was spent.
   private let waiting = Cell<[Session]>([])
+  /// Connections with deferred frames, which each iteration handles after `waiting`. In the other order, one
+  /// connection's frames could use up its user's time before the bus reads the user's other connections.
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
 
@@ -136,7 +136,7 @@ final class FrameReader {
     return true
   }
 
-  /// Closing a connection with many registrations takes long, so the time is charged to its user.
+  /// Closing a connection with many registrations takes long, so `timeShares` charges the time to its user.
   private func close(_ session: Session) {
     timeShares.beginCharging(session.user)
     gatekeeper.close(session)
@@ -237,7 +237,7 @@ final class FrameReader {
     waiting.value = []
     unfinished.value = []
     for session in toRead {
-      // If the user's previous session must wait again, the user's time is spent, so this session waits, too.
+      // If the user's previous session waits again, the user's time is spent, so this session waits, too.
       if waiting.value.last?.user === session.user {
         waiting.value.append(session)
       } else {

@@ -8,7 +8,8 @@ import TribuneWire
 /// Keeps partial frames until the rest arrives.
 ///
 /// Most reads from a busy poster end within a frame. For each such frame, a pooled buffer saves three
-/// allocations. If all pooled buffers are in use, a short partial frame gets a new one for its bytes so far.
+/// allocations. If all pooled buffers are in use, a short partial frame gets a new buffer, just long enough
+/// for its bytes so far.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
@@ -26,11 +27,11 @@ final class PartialFrames {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// True if the frame is long. The socket is then read directly into the frame's buffer.
+  /// True if the frame is long. `FrameReader` then reads the socket directly into the frame's buffer.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
   /// Each user has a share of the bytes for long partial frames: a user that never completes its frames must
-  /// not keep others from sending. Short partial frames are bounded by the limit on connections.
+  /// not keep others from sending. The limit on connections also limits short partial frames.
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {

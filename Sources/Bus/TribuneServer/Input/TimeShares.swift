@@ -7,9 +7,9 @@ import TribuneWire
 /// Shares the time of an iteration among users: expensive frames of one user must not delay others.
 ///
 /// A user may take half of an iteration's time, and all users together the whole. When the whole time is
-/// over, users that have had no time yet get a turn: privileged users always, and up to `lateUsersMax` others
-/// in rotation. This turn is for one expensive frame, or up to `framesPerLook` other frames. The clock is
-/// read when the user changes, after `framesPerLook` frames, and before and after expensive frames.
+/// over, users that have had no time yet get a *late turn*: privileged users always, and up to `lateUsersMax`
+/// others in rotation. A late turn is for one expensive frame, or up to `framesPerLook` other frames. `look`
+/// reads the clock when the user changes, after `framesPerLook` frames, and around expensive frames.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let listNanosecondsMax = iterationNanosecondsMax / 10
@@ -23,11 +23,11 @@ final class TimeShares {
   private var listNanoseconds: UInt64 = 0
   private var current: User?
   private var framesSinceLook = 0
-  /// Unprivileged users whose first frames in this iteration came after the iteration's time was over.
-  /// `lateTurns` counts those that got a turn, `lateUsers` all.
+  /// The number of unprivileged users that have got a late turn in this iteration.
   private var lateTurns = 0
+  /// The number of unprivileged users that have needed a late turn in this iteration.
   private var lateUsers = 0
-  /// The number of iterations without a turn between two late turns of the same user.
+  /// The number of iterations for which an unprivileged user waits between two late turns.
   private var roundCount: UInt64 = 0
   /// True if the bus must call `hasTime` before it reads another socket.
   private(set) var isTight = false
@@ -116,7 +116,7 @@ final class TimeShares {
     return hasTime
   }
 
-  /// True if an unprivileged user that has had no time yet gets a turn after the iteration's time is over.
+  /// True if an unprivileged user that has had no time yet gets a late turn.
   private func hasLateTurn(_ user: User, isFirst: Bool) -> Bool {
     if isFirst { lateUsers += 1 }
     guard user.lateTurn.value.last != iterationCount else { return true }

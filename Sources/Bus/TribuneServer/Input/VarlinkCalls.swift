@@ -49,7 +49,7 @@ final class VarlinkCalls {
     replier.enqueue(Okay(), for: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// Handles one call's frames. If the bus refuses one of several registrations, cancels those before it.
+  /// Handles one call's frames. If the bus refuses one of several registrations, cancels the earlier ones.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {
@@ -92,7 +92,7 @@ final class VarlinkCalls {
 
   /// Handles the answer as if the connection that was asked had sent it.
   ///
-  /// - Returns: the bus's refusal; nil if it has accepted the answer.
+  /// - Returns: the bus's refusal; nil if the bus has accepted the answer.
   private func answer(
     _ ticket: Ticket, _ frame: ByteBuffer, of session: Session
   ) throws(WireError) -> WireError? {

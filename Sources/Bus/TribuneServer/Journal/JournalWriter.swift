@@ -9,13 +9,12 @@ import TribuneWire
 /// Sending blocks while the journal's datagram socket is full, for example because journald waits for a disk.
 /// The bus must not block.
 ///
-/// The queue is bounded in entries and bytes. Excess entries are dropped and counted. The writer reports the
-/// first count at once. After a report, it reports again only when no entry waits, or after it has written
-/// `entriesMax` further entries. With more reports, a slow journal would get reports instead of entries.
+/// The queue has a limit of entries and of bytes. It drops and counts excess entries. The writer reports the
+/// first count at once. It makes the next report when no entry waits, or after `entriesMax` further entries.
+/// With more reports, a slow journal would get reports instead of entries.
 ///
-/// Unprivileged users share half of the queue. An entry of a user is dropped if the user's own use would
-/// exceed what all these users together leave free of this half. So no user can displace the entries of the
-/// bus, of root or of other users.
+/// Unprivileged users share half of the queue. The queue drops a user's entry if this user already uses as
+/// much of the half as is still free. So no user can displace the entries of the bus, of root or of others.
 ///
 /// Two threads share the queue under a lock. The writer does not hold the lock during a write.
 nonisolated package final class JournalWriter: Sendable {
@@ -87,8 +86,9 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// `userUse` is the use of each unprivileged user; `usersUse` is the sum of these.
+    /// The use by each unprivileged user.
     var userUse: [UInt32: Use] = [:]
+    /// The sum of `userUse`.
     var usersUse = Use()
     var droppedCount = 0
     var untilReport = 0

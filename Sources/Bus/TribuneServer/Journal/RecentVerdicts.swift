@@ -5,8 +5,8 @@ import TribuneWire
 
 /// The last verdicts of a bus that does not write to the journal.
 ///
-/// Verdicts on queries of root and of the bus's own user have a separate room. When a room is full, the user
-/// with the most verdicts in this room loses its oldest verdict there.
+/// There are two lists (`Room`): one for queries of root and of the bus's own user, one for all others. When
+/// a list is full, the user with the most verdicts in this list loses its oldest verdict there.
 nonisolated struct RecentVerdicts {
   static let countMax = 1_000
   static let bytesMax = 4 << 20
@@ -18,8 +18,8 @@ nonisolated struct RecentVerdicts {
     /// Microseconds since 1970.
     let time: UInt64
 
-    /// The fields of the verdict's journal entry, with `_PID` and `_UID`, which journald would add. The wire
-    /// limits the length of a field, so a long list of outcomes is cut.
+    /// The fields of the verdict's journal entry, with `_PID` and `_UID`, which journald would add. The bus's
+    /// protocol limits the length of a field, so this method cuts a long list of outcomes.
     func entry(at now: UInt64) -> PastVerdict {
       var listedMax = VerdictEntry.outcomesMax
       var fields = verdict.journalEntry(listing: listedMax).fields

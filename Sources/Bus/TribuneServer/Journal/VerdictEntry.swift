@@ -6,14 +6,14 @@ package import TribuneWire
 
 /// A verdict's journal entry. docs/CONCEPTS.md lists its fields.
 nonisolated package struct VerdictEntry: Sendable {
-  /// The message ids in systemd/tribune.catalog.
+  /// The message id in systemd/tribune.catalog.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
   /// The message id of an entry that counts missing verdicts or entries.
   package static let omittedMessageID = "baa7334ff1734bbc8d8f82147d4ab446"
 
   package static let outcomesMax = 64
-  /// In bytes; longer reasons are cut.
+  /// In bytes. The entry cuts longer reasons.
   package static let reasonLength = 1_024
 
   struct Listed: Sendable {
@@ -32,7 +32,7 @@ nonisolated package struct VerdictEntry: Sendable {
   let overrideReason: String?
   let mode: QueryMode
   let elapsedMicroseconds: UInt64
-  /// At most `outcomesMax` outcomes, in the order of the chain. Vetoes are listed in preference to others.
+  /// At most `outcomesMax` outcomes, in the order of the chain. If there are more, vetoes take precedence.
   let listed: [Listed]
   let outcomeCount: Int
   let vetoCount: Int
@@ -75,7 +75,7 @@ nonisolated package struct VerdictEntry: Sendable {
   }
 
   /// The weight of a verdict in a `LineBudget`: one line, and one more for each 4 KiB of its journal entry.
-  /// The entry has each text in up to six fields.
+  /// The sum counts labels and reasons six times: up to five fields contain them, and escapes lengthen them.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))

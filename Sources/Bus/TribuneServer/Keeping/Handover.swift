@@ -41,8 +41,8 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // Gives these files to the keeper. It already has those of retained notifications, except any that the
-    // bus could not duplicate, for example for lack of descriptors.
+    // Gives `files` to the keeper. The keeper already has the files of retained notifications, except those
+    // that the bus could not duplicate, for example for lack of descriptors.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -51,8 +51,8 @@ final class Handover {
   }
 
   /// Shuts down connections that the keeper has not acknowledged, so that their clients notice the loss.
-  /// Makes the keeper forget them. The next daemon gives clients with registrations, actions or bound
-  /// notifications time to reconnect.
+  /// Makes the keeper forget these connections. The next daemon gives clients with registrations, actions or
+  /// bound notifications time to reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)

@@ -15,7 +15,7 @@ package final class Keeper {
   private static let messagesPerTurn = 64
 
   private static let delayMilliseconds: CInt = 20
-  /// How long the keeper accepts no connections after it lacked descriptors or memory for one.
+  /// How long the keeper stops accepting connections after it lacked descriptors or memory for one.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {
@@ -106,8 +106,8 @@ package final class Keeper {
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
-    // The order matters: a new bus must neither get descriptors whose lease has ended, nor be refused because
-    // of a bus that has departed.
+    // The order matters: a new bus must neither get descriptors whose lease (`KeptItem.Kind.lease`) has
+    // ended, nor be refused because of a bus that has departed.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
       receive(from: BusID(epoll.event(at: index).token))

@@ -21,7 +21,7 @@ final class KeeperLink {
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// The bus runs without a keeper, or other daemons must not resume it. Final.
+    /// The bus runs without a keeper, or other daemons must not resume this bus. Final.
     case ended
   }
 

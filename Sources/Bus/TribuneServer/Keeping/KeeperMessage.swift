@@ -6,8 +6,8 @@ package import TribuneWire
 ///
 /// The bus sends `attach`, then the descriptors to keep (`batch`) and the items to forget. The keeper
 /// acknowledges each of these messages, in order. If the bus resumes another bus, the keeper does not
-/// acknowledge `attach`. It instead sends all its items in batches, which the bus acknowledges, and then the
-/// number of items (`end`).
+/// acknowledge `attach`. The keeper instead sends all items except the lease in batches, which the bus
+/// acknowledges. It then sends the number of these items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:
 ///

@@ -85,7 +85,7 @@ nonisolated package struct KeeperState: Equatable {
   /// get the descriptors.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
-  /// Ends the keeper. While a bus is attached or awaited, the keeper stays, but at most `endingNanoseconds`.
+  /// Ends the keeper. While a bus is attached or awaited, the keeper stays for at most `endingNanoseconds`.
   package mutating func end(at now: Instant) -> Action {
     if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
     return switch phase {

@@ -5,9 +5,9 @@ package import TribuneCore
 
 /// One Dispatch timer for the earliest of many deadlines. It wakes the event loop.
 ///
-/// Each loop iteration schedules the next deadline. The timer is set again only if `due` is nil or later than
-/// this deadline. If a query is decided before its deadline, the timer stays set, and fires once without
-/// effect. Until then, queries with later deadlines do not change the timer.
+/// Each loop iteration passes the next deadline to `schedule`, which sets the timer only if `due` is nil or
+/// later. If a query is decided before its deadline, the timer stays set, and fires once without effect.
+/// Until the timer fires, queries with later deadlines do not change it.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   package private(set) var due: Instant?

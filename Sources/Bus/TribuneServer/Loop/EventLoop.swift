@@ -10,8 +10,8 @@ nonisolated package enum WatchToken: Equatable {
   case keeper
   case listener(Int)
   case alarm
-  /// The generation is the low bits of the connection's id. It distinguishes the connection from earlier ones
-  /// in its slot: a slot can be reused before all events of a wait are handled.
+  /// `slot` is an index in the session table. The bus can reuse a slot before it has handled all events of a
+  /// wait. `generation`, the low bits of the connection's id, therefore tells the slot's connections apart.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {

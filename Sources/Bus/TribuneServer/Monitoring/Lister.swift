@@ -161,17 +161,15 @@ final class Lister {
   // MARK: Lists under way
 
   private func connections(_ number: UInt64) -> [ConnectionID] {
-    // Slots are reused, so lists are in the order of ids.
+    // Sort by id. The order of slots is arbitrary, because the bus reuses slots.
     (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
       .filter { number == 0 || $0.rawValue == number }
       .sorted()
   }
 
-  /// - Parameter hasTime: checked after each part.
   /// - Returns: false if time is over before the list is complete.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can contain over a thousand requests. While the bus handles one of these, it can dismiss the
-    // client. The bus then skips the rest.
+    // A read can contain over a thousand requests. If the bus dismisses the client meanwhile, skip the rest.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {

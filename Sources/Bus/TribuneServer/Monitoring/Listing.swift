@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneWire
 
 /// A list in progress. Every user may request lists, and a list of all registrations can take a tenth of a
-/// second. The bus therefore makes and sends a list in parts. The list can lack changes from that time.
+/// second. The bus therefore makes and sends a list in parts. The list can lack changes during this time.
 final class Listing {
   let request: ByteBuffer
   let header: FrameHeader

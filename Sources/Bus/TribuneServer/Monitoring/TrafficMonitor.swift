@@ -7,8 +7,8 @@ import TribuneWire
 /// Shows passing frames to monitors, wrapped in `traffic` frames with sender and receiver.
 ///
 /// Monitors see a cause before its effects: a client's frame before the bus handles it, a post once its
-/// receivers are known, and a frame to a client when the bus queues it. `traffic` frames and the losses of
-/// monitors are not shown. Each shown one would cause a further `traffic` frame or loss, without end.
+/// receivers are known, and a frame to a client when the bus queues it. Monitors see neither `traffic` frames
+/// nor the losses of monitors, because each would cause a further `traffic` frame or loss, without end.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
@@ -63,7 +63,7 @@ final class TrafficMonitor {
     taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
-  /// A post for immediate delivery is shown later, once its receivers are known.
+  /// Skips a post for immediate delivery, which `showPost` shows once the receivers are known.
   func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
@@ -133,9 +133,7 @@ final class TrafficMonitor {
     show(parts, under: name.bytes, from: from, to: to, receivers: receivers, except: excluded)
   }
 
-  /// - Parameters:
-  ///   - parts: the frame, in one or two pieces.
-  ///   - name: empty if the frame has no name.
+  /// `parts` is the frame in one or two pieces. `name` is empty if the frame has no name.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true

@@ -11,8 +11,8 @@ import TribuneSystem
 /// has many unclosed descriptors, the bus refuses further ones of this user.
 ///
 /// If close(2) waits for a socket's peer, a signal ends the wait, and the kernel still closes the descriptor.
-/// A wait for a file system ignores signals. It delays even the end of this process, because a process ends
-/// only when all its descriptors are closed.
+/// A wait for a file system ignores signals. Such a wait delays even the end of this process, because a
+/// process ends only when all its descriptors are closed.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   private static let threadsPerUserMax = 4

@@ -36,7 +36,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
-    // The account already includes these descriptors, so the check needs no space for further ones.
+    // Require space for 0 more descriptors, because the account already includes these.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {
@@ -59,7 +59,7 @@ final class DescriptorQuota {
 
   // MARK: Closing
 
-  /// The connection is charged to its user until a thread has closed it.
+  /// Charges the connection to its user until a thread has closed the socket.
   func closeConnection(_ socket: consuming FileDescriptor, of account: UserAccount) {
     accounts.chargeUnclosedConnection(to: account)
     closing.close(socket, of: account.descriptors, isChargedConnection: true)

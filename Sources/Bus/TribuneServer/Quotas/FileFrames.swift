@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Frames whose userInfo is in a file, each with a separate buffer.
 ///
-/// Buffers are reused, so most posts with a file need no allocation. A buffer does not report its last use,
-/// so `collect` checks all lent buffers at the end of each loop iteration.
+/// The bus reuses up to `countMax` buffers, so most posts with a file need no allocation. A buffer does not
+/// report its last use, so `collect` checks the buffers in `lent` at the end of each loop iteration.
 struct FileFrames {
   private static let countMax = 8
   /// The initial capacity of a buffer in bytes: for a header, a few fields, name and object.

@@ -6,9 +6,9 @@ import TribuneWire
 
 /// Limits the files that the bus has sent and clients have not received yet.
 ///
-/// The kernel charges these files to the bus's user. Beyond that user's limit on open files, neither the bus
-/// nor the keeper can send any descriptor. The bus therefore charges each file to its receiver's user, even
-/// after the connection has ended, because the file is still in the client's socket. All users together may
+/// The kernel charges these files to the bus's user. Beyond this user's limit on open files, neither the bus
+/// nor the keeper can send any descriptor. The bus therefore charges each file to its receiver's user. After
+/// the end of a connection, the charge stays while the file is in the client's socket. All users together may
 /// have half of the kernel's limit.
 ///
 /// The kernel reports how much memory a socket uses, but not when a client reads. The bus therefore examines
@@ -48,8 +48,8 @@ final class UnreadFiles {
   // MARK: Sending
 
   /// Reserves half of a user's share for clients without unread files: slow clients must not use up the
-  /// share. Also limits the total length of a client's unread files. No queue counts a sent file any more,
-  /// but its memory is still in use.
+  /// share. Also limits the total length of a client's unread files, because no queue counts a sent file any
+  /// more, and the file still takes memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles
@@ -108,7 +108,7 @@ final class UnreadFiles {
     end(socket, of: session.account, count: count)
   }
 
-  /// The socket is charged as a connection until its client has received the files.
+  /// Charges the socket as a connection until its client has received the files.
   private func end(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
     UnixSocket.shutdown(socket)
     accounts.chargeUnclosedConnection(to: account)
@@ -118,7 +118,7 @@ final class UnreadFiles {
 
   // MARK: Restarting
 
-  /// Charges the files that an earlier daemon has sent. Their lengths are unknown, and not counted.
+  /// Charges the files that an earlier daemon has sent. Does not count their lengths, which are unknown.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.clearUnreadFiles(of: session) }

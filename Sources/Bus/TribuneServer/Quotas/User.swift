@@ -54,8 +54,8 @@ final class UserTable {
   }
 }
 
-/// The time for which a user's observers may still pause other users' posters. A tenth of the elapsed time is
-/// added, up to one second in all.
+/// The time for which a user's observers may still pause other users' posters. The budget grows by a tenth of
+/// the elapsed time, to one second at most.
 struct PauseBudget {
   private static let most: Int64 = 1_000_000_000
   /// In nanoseconds. Negative after a pause that was longer than the rest of the budget.

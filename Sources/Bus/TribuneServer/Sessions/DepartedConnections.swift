@@ -9,7 +9,7 @@ nonisolated struct DepartedConnection {
   var peer: PeerIdentity
   var connected: Instant
   var left: Instant
-  /// Nil if the client closed the connection, or did not reconnect after a restart.
+  /// The error with which the bus dismissed the client; nil if the connection ended without one.
   var reason: ErrorCode?
   var traffic: TrafficCounts
   var inherited = TrafficCounts()

@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// Input that a client sent before its deadline counts, so the bus first reads from connections with due
 /// deadlines. If the bus cannot read all input of such a connection now, the connection's deadlines wait for
-/// a limited number of rounds. Reasons are that the user's share of the bus's time is used up, or that the
+/// a limited number of rounds. That happens if the user's share of the iteration's time is used up, or if the
 /// client is a paused poster.
 final class DueTimeouts {
   /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.

@@ -97,7 +97,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Opens a descriptor briefly. If this process has too many open, gives up the spare one for that time.
+  /// Briefly opens a descriptor of the peer's process. If that fails, gives up the spare one and tries again.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {

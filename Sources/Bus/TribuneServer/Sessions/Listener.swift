@@ -50,7 +50,7 @@ package final class Listener {
 
   /// Replaces a stale file, and makes the folder if it is missing.
   ///
-  /// - Parameter mode: the permission bits of the file, which never has other bits.
+  /// - Parameter mode: the permission bits of the file, which at no time has other bits.
   package init(path: String, mode: UInt32, isVarlink: Bool = false) throws(Failure) {
     self.path = path
     self.isVarlink = isVarlink
@@ -115,7 +115,7 @@ package final class Listener {
   /// False for a listener that systemd has passed.
   var isOwn: Bool { file != nil }
 
-  /// The listener's file. Nil if systemd made it, or if the file at `path` is now another or missing.
+  /// The listener's file. Nil if systemd made the file, or if `path` no longer leads to it.
   package var ownFile: SocketFile? { fileIsOurs ? file : nil }
 
   private var fileIsOurs: Bool { file != nil && SocketFile(at: path) == file }

@@ -11,8 +11,8 @@ struct Output: ~Copyable {
     case open
     /// → open, stalled, closed
     case full
-    /// Sending waits until the client, or other clients of its user, receive files, or the host has memory.
-    /// The kernel does not report when this state ends, so a timeout retries. → open, full, closed
+    /// The bus sends again when the client or its user's other clients have received files, or the host has
+    /// memory. The kernel does not report when this state ends, so a timeout retries. → open, full, closed
     case stalled
     /// The socket can no longer be written. Input that the client sent before can still be read. Final.
     case closed
@@ -86,9 +86,9 @@ struct Output: ~Copyable {
   var isSnapshotDue = false
   var isRetryScheduled = false
 
-  /// The numbers of notifications and control frames ever queued. Notifications in `bufferedBefore` do not
-  /// count here. Control frames count only if the connection is in the log.
+  /// Notifications ever queued or reported as lost, without those in `bufferedBefore`. Wraps around.
   var queuedCount: UInt32 = 0
+  /// The number of control frames ever queued. They count only if the connection is in the log.
   var controlCount: UInt32 = 0
   /// How many notifications were buffered, and were then queued or reported as lost. The log's `buffered`
   /// counter still includes them: moving them to `queued` would take two writes to memory, and the bus could
@@ -147,7 +147,7 @@ struct Output: ~Copyable {
   private var endOfQueue: UInt32 { queuedCount &+ bufferedBefore }
 
   /// True if a notification of a patient poster is still unsent. The bus then drops new notifications of
-  /// other posters instead of the oldest ones.
+  /// other posters instead of the oldest queued ones.
   var holdsForPatient: Bool {
     guard let patientEnd else { return false }
     let unsent = UInt32(truncatingIfNeeded: unsentNotificationCount)
@@ -188,7 +188,7 @@ struct Output: ~Copyable {
   }
 
   /// Restores a part of the queue or of the backlog. If the client had a limit, all whole notifications wait
-  /// until the client sends its limit again.
+  /// in the backlog until the client sends its limit again.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
     let isOrdered =
       switch part.kind {

@@ -61,7 +61,7 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   private let positionsCell = Cell(LogPositions())
-  /// The traffic under this daemon, as of the last call of `countedTraffic()`.
+  /// The traffic under this daemon. Only `countedTraffic()` updates the delivered and lost notifications.
   var traffic = TrafficCounts()
   /// The traffic under earlier daemons.
   private(set) var inherited = TrafficCounts()

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The state of a session that only Varlink needs, except `SessionFlags.inCall`, which the log must have.
+/// The state that only Varlink sessions need. `SessionFlags.inCall` is elsewhere: the log must have it.
 final class VarlinkState {
   /// A part of each `Ticket` for this connection, so that other clients cannot guess tickets.
   let secret: UInt64

@@ -4,8 +4,9 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, the log and the lease
-/// (sd_listen_fds(3), `ManagerStore`). The keeper passes the previous daemon's descriptors (`KeptItem`).
+/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, the log, and a lease
+/// that shows the keeper whether the bus will start again (sd_listen_fds(3), `ManagerStore`). The keeper
+/// passes the previous daemon's descriptors (`KeptItem`).
 ///
 /// Owns the descriptors until another part takes them.
 nonisolated package final class PassedAtStart {
@@ -25,7 +26,7 @@ nonisolated package final class PassedAtStart {
 
   private var listening: [Listening] = []
   private var log: CInt?
-  /// The key is the cookie of the socket.
+  /// The key is the kernel's cookie of the socket.
   private var connections: [UInt64: CInt] = [:]
   private var files: [UInt64: CInt] = [:]
   /// The previous daemon's listeners. The key is the inode of the socket's file.
@@ -34,7 +35,7 @@ nonisolated package final class PassedAtStart {
 
   package init() {}
 
-  /// Takes ownership of the descriptors, even if it throws.
+  /// Takes ownership of the descriptors, even if this initializer throws.
   ///
   /// - Throws: `PassedError` if a descriptor is neither the log, nor the lease, nor a listening socket.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {

@@ -11,8 +11,8 @@ nonisolated extension PeerIdentity {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
     // If the process still lives now, its pid was not reused, so the name and units that were just read are
-    // its own. Without a pidfd, the bus cannot check whether the process lives (`PeerProcess.hasEnded`). It
-    // then uses the name and units nevertheless.
+    // its own. Without a pidfd, the bus cannot check whether the process lives (`PeerProcess.hasEnded`), and
+    // uses the name and units nevertheless.
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,

@@ -9,10 +9,10 @@ extension Lost {
   package static let frameLength = FrameHeader.length + 8
 }
 
-/// Before a poster's first notification, the bus sends the receiver a `poster` frame with a slot. The bus and
-/// the receiver remember the last poster of each slot, so the number of slots bounds their memory. A poster
-/// can be in its own slot and in the two shared ones. When other posters have taken all slots of a poster,
-/// the receiver forgets this poster.
+/// Before a poster's first notification, the bus sends the receiver a `poster` frame with a slot number. The
+/// bus and the receiver remember the last poster of each slot, so the number of slots bounds their memory. A
+/// poster can be in its own slot and in the two shared slots. When other posters have taken all slots of a
+/// poster, the receiver forgets this poster.
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0

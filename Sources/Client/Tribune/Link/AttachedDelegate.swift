@@ -91,7 +91,7 @@ final class AttachedDelegate: Sendable {
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // The attachment ends now, so the link would not fill a reserved position later.
+    // Without this line, the items behind a reserved position would be lost: the link no longer fills it.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -179,8 +179,8 @@ final class AttachedDelegate: Sendable {
 
   // MARK: Questions
 
-  /// Numbers a question. By the number, notifications that arrive after the question wait until the question
-  /// has reached the delegate. Returns nil if the delegate receives no notifications.
+  /// Numbers a question. Later notifications refer to the number, because they wait until the question has
+  /// reached the delegate. Returns nil if the delegate receives no notifications.
   func numberQuestion() -> UInt64? {
     guard receivesNotifications else { return nil }
     return state.withLock { state in

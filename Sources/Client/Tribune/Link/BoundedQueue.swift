@@ -12,9 +12,9 @@ protocol LossReporting: Sendable {
 
 /// A queue of a delegate's notifications, with a limit of elements and a limit of payload bytes.
 ///
-/// A full queue drops its oldest elements, never the newest. After a drop, `popFirst()` returns a `lost` with
-/// the number of dropped notifications before the other elements. If the queue has dropped an `interrupted`,
-/// `popFirst()` also returns an `interrupted`, after the `lost`.
+/// A full queue drops its oldest elements, never the newest. After a drop, the next `popFirst()` returns a
+/// `lost` with the number of dropped notifications. If the queue has dropped an `interrupted`, `popFirst()`
+/// then returns an `interrupted`.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

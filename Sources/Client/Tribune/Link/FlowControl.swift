@@ -61,7 +61,7 @@ struct FlowControl {
     return fitting
   }
 
-  /// `received` can exceed the limit, because `received` also counts lost notifications, which need no room.
+  /// `received` can exceed the limit: it also counts losses and delegates' notifications, which need no room.
   private func canRise(to other: UInt64, by step: UInt64) -> Bool {
     guard let limit else { return true }
     let used = max(limit, received)

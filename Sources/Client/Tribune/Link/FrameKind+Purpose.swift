@@ -9,7 +9,7 @@ extension FrameKind {
     case request
     case registration
     case suspension
-    /// A frame that refers to frames that the bus sent over the same connection, and is invalid over another.
+    /// A frame that refers to frames of the bus on the same connection. On another connection, it is invalid.
     case answer
     case deferral, cancel, other
   }

@@ -56,7 +56,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.receive(.okay(okay), to: serial) }
-      // The `ok` may have confirmed an observation or an attachment, which then receives notifications.
+      // The `ok` may have confirmed an observation or an attachment, which the cached route then lacks.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
@@ -249,7 +249,7 @@ private struct NotificationRoute {
   private func deliverAwaited(_ notification: Notification, _ header: FrameHeader) {
     let streams = observers.awaitedStreams
     if streams.isEmpty {
-      // The bus sent the notification before it read the `cancel` of the observation.
+      // If `isRetiring`, the bus sent the notification before it read the `cancel` of the observation.
       if observers.isRetiring { acknowledge(header, "the observation was taken back") }
       return
     }
@@ -292,10 +292,10 @@ extension UserInfo {
   }
 }
 
-/// The posters whose facts the bus has sent. The bus assigns each poster to one or more numbered slots. A
-/// slot has one poster at a time: a new poster replaces the one before it.
+/// The posters whose process, user and units the bus has sent. The bus assigns each poster to one or more
+/// numbered slots. A slot has one poster at a time: a new poster replaces the one before it.
 struct KnownPosters {
-  /// A limit that exceeds the number of slots of any bus.
+  /// The slots of a bus have lower numbers. The limit bounds the memory that a faulty bus can fill.
   static let slotsMax: UInt32 = 1 << 20
 
   /// A poster stays known while at least one slot has it.

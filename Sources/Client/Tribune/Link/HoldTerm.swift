@@ -2,8 +2,10 @@
 
 import Synchronization
 
+/// The state of a hold in this process, with the calls that wait for a change of this state.
 final class HoldTerm: Sendable {
   private struct State {
+    /// Nil until the hold has ended.
     var hasExpired: Bool?
     var waiters: [UInt64: Reply<Bool>] = [:]
     /// The callers that wait in `settled()`.
@@ -13,7 +15,7 @@ final class HoldTerm: Sendable {
 
   /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The epoch (`LinkState.epoch`) whose last sent frame is the hold's (`isLast`); nil for other holds.
+  /// The epoch (`LinkState.epoch`) in which the link sends the hold as its last frame (`isLast`); else nil.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   /// The number of actions under way for which the hold came too late.

@@ -22,9 +22,8 @@ extension Link {
     scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
-  /// Enqueues a delivery for each delegate. Detaches deallocated delegates.
-  ///
-  /// - Parameter enqueue: adds the delivery. Returns true if the delivering task must be started.
+  /// Enqueues a delivery for each delegate, and detaches deallocated delegates. `enqueue` returns true if the
+  /// link must start the delegate's delivering task.
   func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {

@@ -51,14 +51,15 @@ extension Link {
 
 extension LinkState {
   struct ObservationKey: Hashable {
+    /// Empty for any name.
     var pattern: String
-    /// Empty for any object. An empty `pattern` means any name.
+    /// Empty for any object.
     var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
-    /// The stream that wants retained notifications; nil without such a stream. The bus sends a retained
-    /// notification for one observation, with this observation's serial. To get a copy for each stream that
-    /// wants retained notifications, the link makes an observation for each.
+    /// The stream that wants retained notifications; nil without such a stream. The bus sends each retained
+    /// notification once for each observation. Streams that want retained notifications therefore share no
+    /// observation, and each gets a copy.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -172,8 +173,8 @@ extension LinkState {
     return found
   }
 
-  /// Finds the stream for a retained notification. `isElsewhere` is true if a live observation of the stream
-  /// with a lower serial also matches. That observation delivers the notification, as a retained or a new
+  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of
+  /// the same stream also matches. The earlier observation delivers the notification, as a retained or a new
   /// one.
   func snapshotStream(
     _ serial: Serial, name: String, object: String

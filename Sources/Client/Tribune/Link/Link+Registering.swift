@@ -54,7 +54,6 @@ extension LinkState {
     return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
   }
 
-  /// Does nothing if the hold has ended by now.
   mutating func late(_ serial: Serial, _ count: Int) -> [Action] {
     if case .hold(let term)? = entries[serial]?.confirmed { [.late(term, count)] } else { [] }
   }

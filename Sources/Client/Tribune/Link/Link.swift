@@ -164,8 +164,8 @@ final class Link: Sendable {
     if state.withLock({ $0.close(by: .now.advanced(by: Self.closeTimeout)) }) { wakeup.signal() }
   }
 
-  /// Waits for the end of the connection, and returns the reason. Returns nil if this side closed it, or if
-  /// the task was cancelled.
+  /// Waits for the end of the connection, and returns the reason. Returns nil if the program closed the
+  /// connection, or if the task was cancelled.
   func ended() async -> TribuneError? {
     let id = state.withLock { $0.nextSerial() }
     let outcome = await Reply<TribuneError?>.wait { reply in

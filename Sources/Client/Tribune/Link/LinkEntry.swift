@@ -3,8 +3,8 @@
 import Synchronization
 import TribuneWire
 
-/// What the link knows under one serial: a request until the bus has responded, or a registration until its
-/// end.
+/// What the link knows under the serial of a frame: a request until the bus has responded, or a registration
+/// until its end.
 struct LinkEntry {
   var subject: Subject
   var stage: Stage
@@ -31,6 +31,7 @@ struct LinkEntry {
     /// `cancel`. To report a failure for these, the link keeps the observation's matcher until the bus
     /// responds (`LinkState.retirements`).
     case retirement
+    /// The question how many notifications a lost connection missed (`succeed`).
     case succession
     case registration(Registration)
   }
@@ -55,8 +56,8 @@ struct LinkEntry {
   /// A request ends with its response. A registration is requested, registered, and, on each next connection,
   /// renewed and registered again.
   enum Stage {
-    /// The bus has not responded yet. The reply is nil if no call waits for it. The calls that wait for an
-    /// observation have their replies in `LinkState.Observation`.
+    /// The bus has not responded yet. The reply is nil if the response resumes no call. The calls that wait
+    /// for an observation have their replies in `LinkState.Observation`.
     case requested(Reply<Response>?)
     case registered
     /// The link has sent the registration again, and the bus has not responded yet.
@@ -66,7 +67,7 @@ struct LinkEntry {
   struct Deadline {
     /// The moment from which the frame's deadline counts.
     var start: ContinuousClock.Instant
-    /// The deadline of a request that waits for the next connection; nil otherwise: the bus then measures.
+    /// The deadline of a request that waits for the next connection; nil while the bus enforces the deadline.
     var end: ContinuousClock.Instant?
   }
 
@@ -83,9 +84,7 @@ struct LinkEntry {
     if case .registration(.attachment(let attached)) = subject, !isRequested { attached } else { nil }
   }
 
-  /// Sets the end of the deadline for the wait for the next connection.
-  ///
-  /// - Parameter deadline: the frame's, in milliseconds.
+  /// Sets `Deadline.end` for a request that waits for the next connection. `deadline` is in milliseconds.
   mutating func setEnd(after deadline: UInt32) {
     guard let start = self.deadline?.start else { return }
     self.deadline?.end = start.advanced(by: .milliseconds(Int(deadline)))

@@ -12,7 +12,7 @@ import TribuneSystem
 /// threads. When the blocked thread is free again, it ends if the other thread is receiving, and receives if
 /// not. Until then, no third thread starts, so a link never has more than two threads.
 final class LinkScheduler: Sendable {
-  /// How long a turn of work may take. A check at this interval notices a longer turn.
+  /// How long a turn of work may take. `watch` checks at this interval, and notices a longer turn.
   private static let turnLimit = Duration.milliseconds(10)
 
   private let link: Link

@@ -44,9 +44,9 @@ extension LinkState {
     }
   }
 
-  /// Fails the requests that the bus has possibly received. Requests that register, take back or suspend do
-  /// not fail: the link settles them on the next connection. Unsent requests wait for the next connection.
-  /// Returns nil while a caller still writes to the old connection.
+  /// Fails the requests that the bus has possibly received. Requests that register, suspend, or take a
+  /// registration back do not fail: the link completes them on the next connection. Unsent requests wait for
+  /// the next connection. Returns nil while a caller still writes to the old connection.
   mutating func finishOldConnection() -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: [Serial: UInt32] = [:]
@@ -138,7 +138,7 @@ extension LinkState {
     let before = entries
     for (serial, entry) in before {
       if entry.deadline?.end != nil { entries[serial]?.deadline = LinkEntry.Deadline(start: now) }
-      // The link did not renew this registration, so the new bus does not have it.
+      // The link did not renew the registration that this request takes back. The new bus does not have it.
       if case .takingBack = entry.subject, serial <= interruption.lastSerial {
         entries[serial] = nil
         reopening.actions.append(entry.resume(.success(.okay(Okay()))))

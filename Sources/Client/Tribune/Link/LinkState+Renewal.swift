@@ -3,9 +3,9 @@
 import TribuneWire
 
 extension LinkState {
-  /// Returns the frames that follow the hello on a new connection: the limit, then the suspension,
-  /// registrations and bound posts in the original order, then the predecessors. Also returns the delegates,
-  /// which the caller must release after unlocking.
+  /// Returns the frames that follow the hello on a new connection: the limit of notifications (`room`), then
+  /// the suspension, registrations and bound posts in the original order, then the predecessors. Also returns
+  /// the delegates, which the caller must release after unlocking.
   mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var delegates: [any Delegate] = []

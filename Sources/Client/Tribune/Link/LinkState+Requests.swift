@@ -30,7 +30,6 @@ extension LinkState {
 
   // MARK: Sending
 
-  /// - Parameter reply: for the call that waits for the response.
   mutating func enqueue(
     _ subject: LinkEntry.Subject, _ reply: Reply<Response>, _ fields: some FrameFields,
     _ message: Link.Message, flags: FrameFlags = .none, serial: Serial, at now: @autoclosure () -> Instant
@@ -59,9 +58,7 @@ extension LinkState {
     return tellsBus ? [.send(appendCancel(serial)), action] : [action]
   }
 
-  /// Returns nil if the outbox is full.
-  ///
-  /// - Parameter tick: the time of the coarse clock, in nanoseconds.
+  /// Returns nil if the outbox is full. `tick` is the time of the coarse clock, in nanoseconds.
   mutating func post(
     _ fields: Post, _ message: Link.Message, at tick: @autoclosure () -> Int64?
   ) throws(TribuneError) -> Outbox.Duty? {
@@ -129,8 +126,8 @@ extension LinkState {
 
   // MARK: Responses
 
-  /// Handles the bus's response. Ignores a response to a request that was cancelled, and to a registration that
-  /// was taken back.
+  /// Handles the bus's response. Ignores a response to a request that the program has cancelled, and to a
+  /// registration that it has taken back.
   mutating func receive(_ response: Response, to serial: Serial) -> Action {
     guard let place = entries.index(forKey: serial) else { return .none }
     let entry = entries.values[place]
@@ -183,7 +180,7 @@ extension LinkState {
     return entry.resume(.success(.okay(okay)))
   }
 
-  /// Notes that an allowing verdict has begun the action, under the serial of the query.
+  /// Adds the action that an allowing verdict has begun. The action has the serial of the query.
   private mutating func begin(_ action: ActionKey, under serial: Serial) {
     let message = Link.Message(name: action.name, object: action.object)
     entries[serial] = LinkEntry(

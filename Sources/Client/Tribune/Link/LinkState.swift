@@ -24,6 +24,7 @@ struct LinkState {
     case ended(TribuneError?)
   }
 
+  /// The reason for which the link expects the end of an open connection.
   enum Departure {
     case restart(TribuneError)
     case failedWrite(TribuneError)
@@ -63,7 +64,7 @@ struct LinkState {
   /// all of them.
   var trafficStreams: [DeliveryStream<TrafficDelivery>] = []
   /// Awaited observations that are being taken back, by the serial of the `cancel`. They have a dictionary of
-  /// their own, because each change of the notifications' name searches them.
+  /// their own, because the link searches them for each notification that its cached route does not cover.
   var retirements: [Serial: ObservationMatcher] = [:]
   var isSuspended = false
   /// Bound posts by name and object, as frames for the next connection.
@@ -116,7 +117,7 @@ struct LinkState {
 
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
-    // A second reference in `phase` would make `change` copy the collections.
+    // If `phase` still referred to the interruption, `change` would copy the interruption's arrays.
     phase = .ended(nil)
     change(&interruption)
     phase = .interrupted(interruption)
@@ -282,7 +283,7 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(entries.keys).map { refuse($0, failure) }
     actions.append(.resumeAll(outbox.takeAllWaiters(), .failure(failure)))
-    // Calls can also wait for the renewal of an observation.
+    // `refuse` does not resume the calls that joined a confirmed observation and wait for its renewal.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.resumeAll(waiting, .failure(failure)))
     actions.append(.discard(outbox.end()))

@@ -4,6 +4,7 @@ import Synchronization
 import TribuneSystem
 import TribuneWire
 
+/// The progress of reconnecting to a lost bus.
 struct Reconnection {
   typealias Instant = ContinuousClock.Instant
 

@@ -13,7 +13,7 @@ struct LinkThread: ~Copyable {
   /// move to another buffer.
   private static let receiveMin = 4_096
   /// The number of attempts to get a welcome. A bus that closes the connection before the welcome was
-  /// possibly killed, and its successor can already listen. The pause doubles with each attempt.
+  /// possibly killed, and its successor can already listen. The pause between two attempts doubles each time.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
@@ -145,7 +145,7 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Before the welcome, the error is not `connectionLost`, because callers take this code for a missing bus.
+  /// Before the welcome, the code is `limitExceeded`: callers take `connectionLost` for a missing bus.
   private func failure(of what: String, _ error: Errno) -> TribuneError {
     TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }

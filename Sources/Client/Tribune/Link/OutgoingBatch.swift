@@ -35,7 +35,7 @@ final class OutgoingBatch: Sendable {
 
   init(_ passed: PassedCount) { self.passed = passed }
 
-  /// Appends a frame, whose first byte carries the file. Returns the number of bytes, including the file's.
+  /// Appends a frame. A file goes with the frame's first byte. Returns the number of bytes, with the file's.
   func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
@@ -105,8 +105,8 @@ extension OutgoingBatch {
     case shortened(UInt32)
   }
 
-  /// Moves the unwritten frames to the end of another batch, unless `fate` drops them. A partly written frame
-  /// is not moved. Returns the number of moved bytes, including those of files.
+  /// Moves the unwritten frames to the end of another batch, unless `fate` drops them. Does not move a partly
+  /// written frame. Returns the number of moved bytes, including those of files.
   func moveUnsent(to other: OutgoingBatch, _ fate: (FrameView) -> Fate) -> Int {
     content.withLock { content in
       var start = 0
@@ -144,7 +144,7 @@ extension OutgoingBatch.Content {
   }
 }
 
-/// The number of bytes in passed files that the bus has possibly not taken yet. Only the writer uses it.
+/// The bytes in passed files that the bus has possibly not taken. Only the writing thread uses this count.
 final class PassedCount: Sendable {
   private let count = Atomic(0)
 

@@ -16,7 +16,7 @@ public struct AccountInfo: Hashable, Sendable {
   /// The user's use: bytes for `partial-frames`, `log`, `retained` and `queues`, a count for other resources.
   /// The use can exceed `share`, because `share` shrinks when other users take more.
   public var used: Int
-  /// The limit of `used` at the moment.
+  /// The current limit of `used`.
   public var share: Int
   /// The limit for all users together, in the unit of `used`.
   public var total: Int

@@ -19,11 +19,11 @@ public final class Declaration: Sendable {
 }
 
 public struct ObjectInfo: Hashable, Sendable {
-  /// The object; a pattern of objects if the bus's configuration, not a connection, declares their protocol.
+  /// The object. For an `[Object]` section of the bus's configuration, this can be a pattern of objects.
   public var object: String
   /// The object's protocol; nil if the object was not declared.
   public var protocolName: String?
-  /// The number of delegates of this object. Delegates that are attached for all objects do not count.
+  /// The number of delegates of this object. Delegates that are attached without an object do not count.
   public var delegates: Int
   /// The id of the connection that declared the object, such as `:7`; nil if no connection declared it.
   public var connection: String?

@@ -22,8 +22,8 @@ public protocol Delegate: AnyObject, Sendable {
   /// suspension. If the method throws, the library answers ``Answer/failed(_:)`` with the error's text.
   func answer(_ question: Question) async throws -> Answer
 
-  /// Reports how a query ended in which the bus asked this delegate. The delegate can then undo preparations,
-  /// for example.
+  /// Reports the end of a query in which the bus asked this delegate. After a veto, for example, the delegate
+  /// can undo preparations.
   ///
   /// The library calls this method once for each question, after `answer` has returned, unless
   /// ``Attachment/detach()`` withdrew the question. The ending is ``Conclusion/Ending/cancelled`` if the bus
@@ -129,7 +129,7 @@ public struct Question: Sendable {
 
   /// Nil for a question that a test made.
   var link: Link?
-  /// The epoch of the connection (`LinkState.epoch`) in which the question arrived.
+  /// The epoch (`LinkState.epoch`) in which the question arrived.
   var epoch = 0
 
   /// Makes a question, for tests. Deferring its answer has no effect.

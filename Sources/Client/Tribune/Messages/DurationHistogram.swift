@@ -29,8 +29,8 @@ public struct DurationHistogram: Hashable, Sendable {
     longest = max(longest, other.longest)
   }
 
-  /// Adds the counts and the sum of another histogram `factor` times; a factor of −1 subtracts them. Does not
-  /// change `longest`.
+  /// Adds the counts and the sum of another histogram `factor` times. A factor of −1 subtracts them. Does
+  /// not change `longest`.
   package mutating func add(_ other: DurationHistogram, times factor: Int) {
     count += factor * other.count
     sum += other.sum * factor

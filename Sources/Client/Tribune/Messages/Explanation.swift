@@ -5,7 +5,7 @@ public struct Explanation: Hashable, Sendable {
   public var holds: [HoldInfo]
   public var actions: [ActionInfo]
   /// The required delegates that are not attached, as `unit:NAME` or `label:NAME`. For each of them, the bus
-  /// would veto the query. The entry `*` means that the bus would veto because of `Default=veto`.
+  /// would veto the query. The entry `*` means that ``delegates`` is empty, and `Default=veto` would veto.
   public var missing: [String]
   /// The delegates, in the chain's order.
   public var delegates: [DelegateInfo]

@@ -11,8 +11,8 @@ import TribuneWire
 ///
 /// After an interruption, the library takes the hold again. If the bus kept its state over a restart, the
 /// hold was in force all the time. If the bus lost its state, the hold is not in force until the library has
-/// taken it again. Usually, the library takes it some milliseconds after the bus's start. To veto even in
-/// these milliseconds, require a delegate in the bus's configuration (`RequireDelegate=`).
+/// taken it again, up to 1 s after the bus's start. To veto even in this time, require a delegate in the
+/// bus's configuration (`RequireDelegate=`).
 public final class Hold: Sendable {
   /// The hold's id in verdicts and lists. It changes after an interruption. The bus never uses an id again,
   /// not even for a delegate.
@@ -31,7 +31,7 @@ public final class Hold: Sendable {
   /// hold would have vetoed.
   public var late: Int { term.late.load(ordering: .relaxed) }
 
-  /// Waits until all actions have ended for which the hold came too late. Returns at once if there are none.
+  /// Waits until all actions that ``late`` counts have ended. Returns at once if ``late`` is 0.
   ///
   /// If the bus loses its state in a restart, the new bus learns of an action only when the action's owner
   /// has reconnected. Until then, ``late`` does not count this action.
@@ -90,7 +90,7 @@ public struct HoldInfo: Hashable, Sendable {
   public var units: Units
   public var unit: String { units.primary }
   public var pattern: String
-  /// The object of the queries that the hold vetoes; empty for any object.
+  /// The object of the vetoed queries; empty for any object. The hold also vetoes queries without an object.
   public var object: String
   public var why: String
   /// The time since the hold was taken.

@@ -18,7 +18,7 @@ public struct BusInfo: Hashable, Sendable {
   public var deadlineDefault: Duration
 }
 
-/// The status of the bus. Its counters begin at 0 when the bus starts.
+/// The status of the bus. The counters begin at 0 when the bus starts or restarts.
 public struct BusStatus: Hashable, Sendable {
   public var pid: Int32
   /// The bus's version as a text for people, such as `0.9.0`.
@@ -50,9 +50,9 @@ public struct BusStatus: Hashable, Sendable {
   public var busy: Duration
   /// The longest iteration of the event loop in the last one to two minutes.
   public var longestIteration: Duration
-  /// The size of the log's used part, in bytes.
+  /// The used bytes of the state log, from which the next bus continues after a restart.
   public var logUsed: Int
-  /// The size of the log, in bytes.
+  /// The limit of ``logUsed``, in bytes.
   public var logMax: Int
   /// The number of descriptors that the keeper process has or will get; 0 without a keeper.
   public var kept: Int
@@ -73,10 +73,10 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var observations: Int
   public var delegates: Int
   public var queries: Int
-  /// Bytes in the connection's queue that its client has not read.
+  /// Bytes in the connection's queue that the client has not read.
   public var queuedBytes: Int
-  /// The number of notifications that the connection lost because its client did not read. The number
-  /// continues over a restart of the bus.
+  /// The number of notifications that the connection lost because its client did not read, or in a crash of
+  /// the bus. The number continues over a restart.
   public var lost: Int
   public var posted: Int
   /// True while the bus does not read from the connection, because observers of its posts are slow.
@@ -88,12 +88,12 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var bufferedBytes: Int
   /// The number of buffered notifications that later notifications have replaced.
   public var coalesced: Int
-  /// True if the connection survives a restart of the bus. False if the bus had no space to log the
-  /// connection, or the keeper process has no copy of the socket yet.
+  /// True if a restart with a keeper process keeps the connection. False if the state log had no space for
+  /// the connection, or if the keeper has no copy of the socket yet.
   public var isSurviving: Bool
   /// The size of the frames of all notifications that the connection posted, in bytes.
   public var postedBytes: Int
-  /// The number of notifications that the bus queued for the connection, counted over restarts of the bus.
+  /// The number of notifications that the bus queued for the connection. The number continues over a restart.
   public var delivered: Int
   /// The number of the connection's frames that the policy refused.
   public var denied: Int
@@ -133,12 +133,12 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
 public struct PastVerdict: Hashable, Sendable {
   /// The id of the asker's connection, such as `:7`.
   public var connection: String
-  /// The verdict's number. The daemon numbers its verdicts from 1.
+  /// The verdict's number. Each daemon numbers its verdicts from 1.
   public var number: UInt64
   /// The time since the verdict.
   public var age: Duration
-  /// The fields of the verdict's journal entry. docs/CONCEPTS.md lists them. A field can have several values.
-  /// Control characters are escaped.
+  /// The fields that the verdict's entry would have in a journal (docs/CONCEPTS.md), with `_PID` and `_UID`.
+  /// A field can have several values. Control characters are escaped.
   public var fields: [String: [String]]
 }
 
@@ -151,7 +151,7 @@ public struct ObservationInfo: Hashable, Sendable {
   public var object: String
   /// The treatment of matching notifications while the connection is suspended.
   public var suspension: SuspensionBehavior
-  /// True if the posters of awaited posts wait for the observation.
+  /// True if the posters of awaited posts wait for this observer.
   public var isAwaited: Bool
 }
 

@@ -17,7 +17,7 @@ public struct PostOptions: Hashable, Sendable {
     case idle
   }
 
-  /// The properties that must be equal if a new notification is to replace a waiting one.
+  /// The properties by which a new notification replaces waiting ones. All chosen properties must be equal.
   ///
   /// A notification replaces only notifications of the same *user*, from any connection and in any style.
   public struct Coalescing: OptionSet, Hashable, Sendable {

@@ -5,8 +5,8 @@ import TribuneWire
 /// The process that posted a notification, as the kernel and systemd identify it.
 ///
 /// A connection receives posters only if it asks for them
-/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). If the bus does not
-/// know a fact, the property is nil or empty.
+/// (``Connection/connect(to:within:reconnectingFor:identifyingPosters:pace:events:)``). A property that the
+/// bus does not know is nil or empty.
 public struct Poster: Hashable, Sendable {
   private let identity: PeerIdentity
 

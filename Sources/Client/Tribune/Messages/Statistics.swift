@@ -26,7 +26,7 @@ public struct NameStatistics: Hashable, Sendable {
   /// The number of queries that ended without a verdict.
   public var cancelled: Int
   public var outcomes: OutcomeCounts
-  /// The durations from the question to the verdict.
+  /// The durations from the question to the verdict, for queries in which the bus asked a delegate.
   public var durations: DurationHistogram
 }
 

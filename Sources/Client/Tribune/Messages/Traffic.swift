@@ -45,10 +45,10 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   /// The object in the frame; may be empty.
   public var object: String
   public var content: Content
-  /// The bytes of the `traffic` frame in which the bus sent this frame to the monitor: header, time, sender
-  /// and receiver, then this frame.
+  /// The bytes of the `traffic` frame in which the bus sent this frame to the monitor: header, time, sender,
+  /// receiver and number of receivers, then this frame.
   public let capture: [UInt8]
-  /// The offsets of the frame and of its payload in `capture`.
+  /// The offset of this frame in `capture`; `payloadStart` is the offset of this frame's payload.
   let frameStart: Int
   let payloadStart: Int
 

@@ -21,7 +21,7 @@ public struct Verdict: Hashable, Sendable {
   public var decision: Decision
   /// The query's id, which the bus never uses again.
   public var query: UInt64
-  /// True if no participant approved or vetoed, so the decision is the default.
+  /// True if a default decided, instead of the delegates and holds: the asker's default, or `Default=veto`.
   public var isUnanswered: Bool
   /// The outcomes of holds and delegates, in the chain's order, as many as fit into the verdict.
   public var outcomes: [Outcome]

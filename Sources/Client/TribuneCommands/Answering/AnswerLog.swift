@@ -6,7 +6,8 @@ import TribuneJSON
 import TribuneSystem
 
 /// Prints a delegate's answers and notifications. Any user can cause lines by asking or posting. So this type
-/// shortens long userInfo, and limits the lines of each user.
+/// prints only the length of long userInfo. It also limits each user's lines, but not those of root and of
+/// this process's user.
 final class AnswerLog: Sendable {
   private struct State {
     var omittedCount = 0

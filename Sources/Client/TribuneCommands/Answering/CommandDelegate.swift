@@ -5,7 +5,7 @@ import Tribune
 import TribuneSystem
 
 final class CommandDelegate: Delegate {
-  /// A question whose query has not ended. Until the query ends, the bus can still use the answer.
+  /// A question whose query has not ended. `concluded` runs a program for this user with these variables.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -86,7 +86,7 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes the delegate abstain from new questions. Running commands finish. Returns true if no question is open.
+  /// Makes the delegate abstain from new questions. Running commands finish. True if no query is open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in

@@ -28,7 +28,7 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Writes the commands' standard error to that of this process. A slow reader does not delay the commands.
+  /// Copies the commands' standard error to this process's. Only this thread waits for a slow reader.
   private var errors: OutputThread?
 
   /// The longest reason in bytes. The bus has the same limit.

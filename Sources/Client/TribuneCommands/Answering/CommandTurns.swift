@@ -11,7 +11,7 @@ struct CommandTurns: Sendable {
 
   enum Decision: Equatable, Sendable {
     case start
-    /// The question waits until `end` returns its ticket, or until `leave` removes the question.
+    /// The question waits until `end` returns its ticket (its number), or until `leave` removes the question.
     case wait
     case refuse(waiting: Int)
     case refuseLong

@@ -19,8 +19,8 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// Runs the command for a notification, reports its result if the poster waits for it, and returns true.
-  /// Keeps a gap for the environment of the next command, and returns false.
+  /// For a notification, runs the command, tells a waiting poster the command's result, and returns true. For
+  /// a gap, returns false: variables of the next command report the gap.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

@@ -5,7 +5,7 @@ import Tribune
 /// The questions that a person at a terminal answers one by one. This type does no I/O.
 ///
 /// Each typed line answers the first question. When another question becomes the first, input that was typed
-/// before is discarded, because it answers the previous one. The asking users take turns, one question each.
+/// before is discarded, because it was for the previous one. The asking users take turns, one question each.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 

@@ -78,7 +78,7 @@ actor TerminalDelegate: Delegate {
 
   func end() { perform(questions.end()) }
 
-  /// True if the log shows answers. False for a table on a terminal: the typed text shows the answers.
+  /// True if the log shows answers. False for text on a terminal, where the typed lines show the answers.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }

@@ -26,8 +26,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: can include several outcomes of one host. If a configured pattern such as
-  ///   `cluster.**` also matches the report's name, a second delegate for the host is asked, and abstains.
+  /// - Parameter outcomes: can include several outcomes of one host. If a pattern in nats.conf, such as
+  ///   `cluster.**`, also matches the report's name, a second delegate for the host is asked, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A value query about leases, which this host's tribune-nats answers.
+/// A value query about leases, which are locks of the cluster. This host's tribune-nats answers the query.
 struct LeaseQuery: Sendable {
   let name: String
   /// The lease's name; empty for all leases.

@@ -12,8 +12,8 @@ struct LeaseTurn: Sendable {
     case failed(CommandError)
   }
 
-  /// The longest pause between two requests. Even without an announced change, this process asks again after
-  /// this pause, because it can miss the announcement.
+  /// The longest pause between two requests. After this pause, this process asks again even without an
+  /// announced change, because it can miss announcements.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 

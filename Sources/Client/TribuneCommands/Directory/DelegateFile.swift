@@ -5,7 +5,7 @@ import TribuneWire
 
 /// An executable `DIR/NAME/FILE`, which becomes a delegate that responds to NAME. In the chain, the files of
 /// all folders are in the byte order of FILE. A value with an empty `name` stands for all files of a folder
-/// that is unreadable or has a misspelt name. Its delegate fails every question.
+/// that is unreadable or has a misspelt name. The delegate of such a value fails every question.
 struct DelegateFile: Hashable, Comparable, Sendable {
   var pattern: String
   var name: [UInt8]
@@ -51,8 +51,8 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Problems, by path, that can disappear once all files are complete. They are reported after the first
-  /// read, and later when the folder has not changed for a second.
+  /// Problems, by path, of files that may still be incomplete. `DelegateFolder` reports these problems after
+  /// the first read, and later when the folder has not changed for a second.
   fileprivate(set) var unfinished: [[UInt8]: String] = [:]
   fileprivate(set) var unseen: [[UInt8]] = []
 
@@ -165,7 +165,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // The watch begins first. So a file that is added during the read is found, or reported as a change.
+      // The watch begins first. If a file is added later, the read finds the file, or the watch reports it.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

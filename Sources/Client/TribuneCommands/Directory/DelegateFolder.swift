@@ -56,7 +56,7 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
-  /// The number of files that veto nothing: the bus refused their delegates and holds, and there is no gate.
+  /// The number of refused files without a hold or a gate (`gates`), which therefore veto nothing.
   private var refusedCount = 0
   /// True if the bus refused the delegates and the holds of all files.
   private var isRefused = false
@@ -220,7 +220,7 @@ actor DelegateFolder {
     problems = Set(wrong)
   }
 
-  /// Watches each folder on the path, because each component of the path may appear, disappear or be replaced.
+  /// Watches each folder on the path, because each component may appear, disappear or be replaced.
   private func watchSteps(to path: [UInt8]) {
     Folder.forEachStep(to: path) { folder, name in
       guard let watched = watched(folder) else { return }
@@ -407,8 +407,8 @@ actor DelegateFolder {
     }
   }
 
-  /// Gives all files new places, because two neighbours leave no free value for a file between them. This
-  /// needs a new connection: one connection cannot attach two delegates that differ only in their order. The
+  /// Gives all files new `order` values, because two neighbours leave no free value for a file between them.
+  /// This needs a new connection: one connection cannot attach two delegates that differ only in `order`. The
   /// old delegates stay until the new ones are attached, so every question finds a delegate.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)

@@ -65,7 +65,7 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Restricts the entries. For each field of the calls so far, an entry must have one of the given values.
+  /// Restricts the entries: for each field in the calls so far, one of the values for that field must match.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))

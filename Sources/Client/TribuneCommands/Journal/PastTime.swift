@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Reads moments in the past as people type them. Times of day are local.
 enum PastTime {
-  /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today`, `yesterday`, a time of today (`23:10`, `23:10:05`), a
-  /// date (`2026-11-20`), or a date and a time.
+  /// Reads a span before now (`2h`, `-2h`, `2h ago`), `now`, `today`, `yesterday`, a time of today (`23:10`,
+  /// `23:10:05`), a date (`2026-11-20`), or a date and a time.
   ///
   /// - Parameter now: the present time in microseconds since 1970, like the result.
   static func parse(_ text: String, of option: String, now: UInt64) throws(CommandError) -> UInt64 {

@@ -35,7 +35,7 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Lets the journal's index skip entries where it can. `verdict(in:)` then checks each entry completely.
+  /// Restricts the journal by exact values, which its index finds. `verdict(in:)` must still check entries.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }

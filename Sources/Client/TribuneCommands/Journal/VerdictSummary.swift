@@ -95,7 +95,7 @@ struct VerdictCounts {
   private(set) var otherVetoes = 0
   private var waits = Durations()
 
-  /// Counts each vetoer of the verdict once, even if several of its delegates and holds vetoed.
+  /// Counts each vetoer once for a verdict, even if several delegates and holds of the vetoer vetoed.
   mutating func add(_ verdict: LoggedVerdict) {
     asked += 1
     if verdict.isAllowed { allowed += 1 }

@@ -2,7 +2,7 @@
 
 import TribuneSystem
 
-/// Limits each user to 20 printed lines in a period.
+/// Limits each user to 20 printed lines in a period, by default in each second.
 struct LineLimits {
   private static let linesMax = 20
 

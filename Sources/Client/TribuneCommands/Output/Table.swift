@@ -114,8 +114,8 @@ struct Table: Sendable {
     }
   }
 
-  /// - Parameter limit: the terminal's width. If the table is wider, texts are cut. If the table is then
-  ///   still too wide, columns are dropped by rank.
+  /// - Parameter limit: the terminal's width; nil without a limit. If the table is wider, texts are cut. If
+  ///   the table is then still too wide, columns are dropped by rank.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }

@@ -46,7 +46,7 @@ struct Terminal: Sendable {
 
   func prompt(_ text: String) {
     let bytes = Array(text.utf8)
-    // If too much output waits because its reader has stopped, this text is dropped.
+    // If the reader of standard error has stopped, and too much output waits, this text is dropped.
     if let errors { _ = errors.write(bytes) } else { StandardError.write(bytes) }
   }
 

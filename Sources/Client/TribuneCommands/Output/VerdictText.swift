@@ -39,9 +39,8 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if the veto can end without an announcement. There are two cases: every veto comes from a delegate,
-  /// from a delegate's failure, or from another host (through tribune-nats); or the default vetoes, and a
-  /// delegate failed.
+  /// True if the veto can end without an announcement. Either each veto comes from a delegate (also by a
+  /// failure) or from another host (through tribune-nats). Or a default vetoes, and a delegate failed.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)

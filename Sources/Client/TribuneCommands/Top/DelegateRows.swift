@@ -3,8 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus. Each combination of user, unit and label has one row, as
-/// the bus counts them.
+/// The delegates and awaited observers of a bus. Each combination of role, user, unit and label has one row,
+/// because the bus has one count for each.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role

@@ -8,7 +8,7 @@ enum TopStyle: Int, CaseIterable, Sendable {
 
 struct StyledLine: Equatable, Sendable {
   struct Span: Equatable, Sendable {
-    /// The first column. The preceding text can end before it: characters that may be wide count twice.
+    /// The first column. The preceding text can end earlier: characters that may be wide count twice.
     var column: Int
     var text: String
     var style: TopStyle

@@ -124,7 +124,7 @@ struct TopSize: Equatable, Sendable {
 }
 
 struct TopRates: Equatable, Sendable {
-  /// All rates are nil if the bus restarted between the snapshots, because a restart resets its counters.
+  /// Posts per second. All rates are nil if the bus restarted between the snapshots, which resets counters.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?

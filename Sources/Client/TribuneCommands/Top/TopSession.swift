@@ -26,8 +26,8 @@ actor TopSession {
   private let interruption: Task<Void, Never>
   private var model: TopModel
   private var requested: ContinuousClock.Instant?
-  /// True from SIGTSTP to SIGCONT. The shell then owns the terminal, so this session must not draw. Without
-  /// this flag, it could, because this thread can still run for a moment after `ThisProcess.stop()`.
+  /// True from SIGTSTP to SIGCONT. The shell then owns the terminal, so this session must not draw. This flag
+  /// is needed because this thread can still run for a moment after `ThisProcess.stop()`.
   private var isStopped = false
   private var isStale = false
 
@@ -35,8 +35,8 @@ actor TopSession {
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
-    // Until the first use of `signals`, here, the watch raises each signal again. Later, after ncurses has
-    // set its handlers, that would run them.
+    // `signals` must be used before ncurses sets its signal handlers. Until this use, the watch raises each
+    // signal again, which would run these handlers.
     let signals = context.signals.signals
     let interruption = Task {
       for await signal in signals {
@@ -185,7 +185,7 @@ actor TopSession {
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // This process cannot wait for the terminal, so no key could end the session. It ends now.
+        // This process cannot wait for keys. The session ends now, because no key could end it later.
         emit.yield(.inputEnd)
       }
     }

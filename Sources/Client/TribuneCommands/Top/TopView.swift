@@ -65,7 +65,7 @@ enum TopView: String, CaseIterable, Sendable {
     }
   }
 
-  /// The columns by which the table is sorted. The highest values come first.
+  /// The columns by which the table is sorted at first. The highest values come first.
   private var sortTitles: (first: String, then: String) {
     switch self {
     case .delegates: ("OLDEST", "P99")

@@ -202,8 +202,8 @@ struct Query: Sendable {
     }
   }
 
-  /// Runs `ask`, for at most a little longer than the query's deadline. On a terminal, lists the delegates
-  /// for which the query waits. Elsewhere, reports each deferral on standard error.
+  /// Runs `ask`, for at most 5 s longer than the query's deadline. On a terminal, lists the delegates that
+  /// the query waits for. Elsewhere, reports deferrals on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply

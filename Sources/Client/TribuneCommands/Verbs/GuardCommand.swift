@@ -163,7 +163,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Posts *will*, and waits for awaited observers, or a signal. Missing acknowledgements are only reported.
+  /// Posts *will*, and waits for acknowledgements, or a signal. Missing acknowledgements are only reported.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context

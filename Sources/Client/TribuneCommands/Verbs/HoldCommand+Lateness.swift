@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Handles actions that began before the holds were taken, so that the holds could not veto them.
+/// Handles actions that began before the holds, so the holds could not veto these actions.
 extension HoldCommand {
   private enum Wait: Sendable {
     case settled, lost, expired, overdue, interrupted
@@ -129,7 +129,7 @@ extension HoldCommand {
 
 /// What a hold with a command does if actions are under way.
 enum Lateness: Equatable, Sendable {
-  /// Waits for the end of the actions; nil sets no limit.
+  /// Waits for the end of the actions, at most for this time; nil sets no limit.
   case wait(Duration?)
   case fail, run
 

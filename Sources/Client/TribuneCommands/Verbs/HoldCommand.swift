@@ -191,8 +191,8 @@ struct HoldCommand: Command {
     return termination.shellStatus
   }
 
-  /// A text about the time until the holds expire, as the user wrote it. If less is left, because `start` has
-  /// given other clients 5 s to return, the text has the rest. In these 5 s, the holds are already in force.
+  /// A text about the time until the holds expire, as the user wrote this time. If `start` has given other
+  /// clients 5 s to return, in which the holds were already in force, the text has the remaining time.
   private func term(_ standing: HoldStanding) -> String {
     guard let span, let left = standing.left else { return "" }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
@@ -230,7 +230,7 @@ struct HoldCommand: Command {
         () async throws(TribuneError) -> Held in
         // If the command inherits the connection, the last hold is marked as the connection's last frame
         // (`isLast`): at any further frame, the bus ends the connection. With --why-from, the command does
-        // not inherit it, because this process must still send new reasons.
+        // not inherit the connection, because this process must still send new reasons.
         try await take(
           for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
@@ -324,8 +324,8 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Keeps the holds until expiry or cancellation. After their loss, takes them again if `isReliedOn`, else
-  /// returns.
+  /// Keeps the holds until expiry or cancellation. If the holds are lost, takes them again if `isReliedOn` is
+  /// true, else returns.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {

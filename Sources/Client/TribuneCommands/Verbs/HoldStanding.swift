@@ -23,7 +23,7 @@ final class HoldStanding: Sendable {
 
   var isOver: Bool { left.map { $0 <= .zero } ?? false }
 
-  /// - Parameter lost: the number of missed notifications; nil if the bus knew neither the connection nor the hold.
+  /// - Parameter lost: the number of missed notifications; nil if the bus did not know the connection.
   func consequence(losing lost: UInt64?) -> String {
     if case .notStarted = term.withLock({ $0 }) { return "" }
     if isOver { return "" }

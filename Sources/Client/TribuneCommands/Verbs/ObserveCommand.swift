@@ -130,7 +130,7 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Appends a gap. With --format, which has no place for gaps, reports it on standard error instead.
+  /// Appends a gap. With --format, which has no place for gaps, reports the gap on standard error instead.
   private func addGap(_ gap: Delivery, to output: inout [UInt8], _ context: Context) {
     guard format != nil else { return context.append(gap, to: &output) }
     // The other gaps are interruptions. `connectToStay` has set an event handler that reports them.

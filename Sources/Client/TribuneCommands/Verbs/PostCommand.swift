@@ -127,7 +127,7 @@ struct Waiting: Equatable, Sendable {
   /// Nil for the default of the bus.
   var deadline: Duration?
 
-  /// Runs `post`, for at most a little longer than the deadline of the post.
+  /// Runs `post`, for at most 5 s longer than the deadline of the post.
   func whileWaited(
     over connection: Connection,
     _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply

@@ -10,7 +10,7 @@ struct TopCommand: Command {
     library == nil ? [] : TopSession.ending + JobControl.signals + [Signals.windowChange]
   }
 
-  /// A shorter delay would disturb the watched bus.
+  /// The permitted delays. Shorter delays would disturb the watched bus.
   private static let delays = Duration.milliseconds(100)...Duration.seconds(3600)
 
   private let view: TopView

@@ -4,8 +4,8 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// Vetoers that have left: delegates, and holds that mirror a logind lock. Each gets time to return, because
-/// perhaps its service is only being restarted.
+/// Notes when vetoers leave: delegates, and holds that mirror a logind lock. Each vetoer gets time to return,
+/// because perhaps its service is only being restarted.
 final class Departures: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -26,8 +26,8 @@ final class Departures: Sendable {
     }
   }
 
-  /// Notes a verdict. If it allows the action, a known vetoer without an outcome counts as having left when
-  /// the question was asked.
+  /// Takes a verdict. If the verdict allows the action, a known vetoer without an outcome counts as having
+  /// left when the question was asked.
   ///
   /// - Parameter start: when the question was asked.
   func take(_ verdict: Verdict, askedAt start: Instant, at now: Instant) {

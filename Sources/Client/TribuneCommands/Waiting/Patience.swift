@@ -12,7 +12,7 @@ struct Patience: Sendable {
   let pause: Duration
   /// The shortest pause. Without it, a question that itself causes a change would be asked in a busy loop.
   let pauseMin: Duration
-  /// How long after `end` this process still awaits the first verdict, and replies to requests before it.
+  /// How long after `end` this process still waits for the first verdict, and for earlier replies of the bus.
   let grace: Duration
   static let pauseDefault = Duration.seconds(30)
   let departures: Departures

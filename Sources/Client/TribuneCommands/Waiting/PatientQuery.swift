@@ -31,8 +31,8 @@ struct PatientQuery: Sendable {
   }
 
   /// - Parameter connection: the result of `connect`.
-  /// - Returns: the last verdict. If the time ends during the first query, the verdict may lack the answers of slow
-  ///   delegates.
+  /// - Returns: the last verdict. If the time ends during the first query, this verdict may lack the answers
+  ///   of slow delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     // `patience.span` counts from now. An earlier wait for a bus does not use it up.
     let patience = patience.fromNow()

@@ -11,7 +11,7 @@ import TribuneSystem
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// A missing required delegate has no id, only a label.
+  /// Identifies a veto. The label is needed because a missing required delegate has no id.
   private struct Key: Hashable {
     var delegate: UInt64
     var label: String

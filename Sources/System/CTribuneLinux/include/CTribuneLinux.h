@@ -26,14 +26,14 @@ struct tribune_ucred {
 int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 int dup3(int from, int to, int flags);
 
-/* With <sys/signalfd.h>, Swift would find the C library's signals in this module instead of Glibc. */
+/* If this header included <sys/signalfd.h>, Swift would find the C library's signals here instead of in Glibc. */
 int signalfd(int fd, const sigset_t *mask, int flags);
 
-/* With <sys/timerfd.h>, Swift would find the C library's time types in this module instead of Glibc. */
+/* If this header included <sys/timerfd.h>, Swift would find the C library's time types here instead of in Glibc. */
 struct itimerspec;
 int timerfd_create(int clock, int flags);
 int timerfd_settime(int fd, int flags, const struct itimerspec *time, struct itimerspec *before);
 
-/* libdispatch exports these for run loops. The handle is an eventfd, readable if the main queue has work. */
+/* libdispatch exports these for run loops. The handle is an eventfd, readable while the main queue has work. */
 int _dispatch_get_main_queue_handle_4CF(void);
 void _dispatch_main_queue_callback_4CF(void *unused);

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-/* With <malloc.h>, Swift would find the C library's allocator in this module instead of Glibc. */
+/* If this header included <malloc.h>, Swift would find the C library's allocator here instead of in Glibc. */
 int malloc_trim(size_t pad);
 
 int memfd_create(const char *_Nonnull name, unsigned int flags);
@@ -32,8 +32,8 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_GROW 0x0004
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
-/* Stores a value after all accesses that precede the call, and before all that follow it. It suffices to
- * restrain the compiler: after a kill, the memory has the process's stores in program order. */
+/* Stores a value after all accesses that precede the call, and before all accesses that follow the call. Only the
+ * compiler must keep this order: after a kill, the memory has the process's stores in program order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -39,7 +39,7 @@ static inline char *_Nullable *_Nonnull tribune_environment(void)
 	return environ;
 }
 
-/* Returns the arguments of main, terminated by NULL. Swift reads them from /proc, which may be missing. */
+/* Returns the arguments of main, terminated by NULL. Swift's CommandLine needs /proc, which may be missing. */
 char *_Nullable *_Nonnull tribune_arguments(void);
 
 /* Forbids other processes of the user to trace this one, and to use its /proc/PID/fd. */
@@ -48,7 +48,7 @@ static inline int tribune_forbid_tracing(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* A parent may have started this process with SIGCHLD ignored. The kernel would then discard exit statuses. */
+/* Restores the default of SIGCHLD. If a parent made this process ignore it, the kernel would discard exit statuses. */
 static inline void tribune_keep_exit_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);

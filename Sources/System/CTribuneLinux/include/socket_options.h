@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Socket options that older kernel headers lack. They have a file of their own for code under _GNU_SOURCE:
- * the declarations in the other files would conflict with that code's headers.
+ * Socket options that older kernel headers lack. Code under _GNU_SOURCE can include this file alone:
+ * the declarations in the other files would conflict with that code's system headers.
  */
 #pragma once
 

@@ -7,8 +7,8 @@ import Glibc
 struct ControlMessage {
   fileprivate static let headLength = MemoryLayout<cmsghdr>.size
   /// The message, with space for SCM_MAX_FD descriptors. If the space were too small, the kernel would close
-  /// the remaining descriptors during the read. Closing one can block for as long as another process likes:
-  /// the server of its file system, or the peer of a lingering socket.
+  /// the remaining descriptors during the read. Closing a descriptor can block for as long as another process
+  /// likes, such as the server of a file system, or the peer of a lingering socket.
   private var words = InlineArray<129, UInt64>(repeating: 0)
 
   static let lengthForOne = headLength + 8

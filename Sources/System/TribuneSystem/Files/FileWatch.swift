@@ -18,10 +18,9 @@ package struct FileWatch: ~Copyable {
     _ = try retrying { unsafe inotify_add_watch(number, path, interest) }
   }
 
-  /// Discards the changes. Must be called when the descriptor is readable.
+  /// Discards the changes. Must be called when the descriptor is readable, or else it stays readable.
   package func takeChanges() {
     var bytes = [UInt8](repeating: 0, count: 4096)
-    // Unread events would keep the descriptor readable. Their contents do not matter.
     _ = unsafe read(descriptor.rawValue, &bytes, bytes.count)
   }
 }

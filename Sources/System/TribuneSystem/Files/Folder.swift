@@ -83,9 +83,9 @@ package enum Folder {
 
   private static let linksMax = 40
 
-  /// Visits each folder in which the kernel looks up a name to find `path`. If the name is a symbolic link,
-  /// reads the link after the visit. If `visit` begins to watch the folder, the watch reports all later
-  /// changes of the link.
+  /// Calls `visit` for each folder in which the kernel looks up a name to find `path`. If the name is a
+  /// symbolic link, this function reads the link only after the visit. A watch that `visit` begins therefore
+  /// reports every change of the link after the reading.
   package static func forEachStep(to path: [UInt8], _ visit: (_ folder: [UInt8], _ name: [UInt8]) -> Void) {
     let slash = UInt8(ascii: "/")
     var folder = path.first == slash ? [] : [UInt8(ascii: ".")]
@@ -116,7 +116,7 @@ package enum Folder {
     _ = try retrying { unsafe symlink(target, path) }
   }
 
-  /// Puts the working folder before a relative path. If that folder does not exist, the path stays as it is.
+  /// Puts the working folder before a relative path. If the working folder was removed, returns `path`.
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let current = unsafe getcwd(nil, 0) else { return path }
     defer { unsafe free(current) }

@@ -67,7 +67,7 @@ package final class FolderWatch: Sendable {
         if ready.isWoken { return continuation.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
-        // A full stream drops its oldest element for the new one, and then another for the overflow.
+        // If the stream is full, this yield drops the oldest element, and the yield of `.overflow` another.
         if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
         // Only a temporary lack of memory makes this wait fail.

@@ -17,8 +17,8 @@ package enum InputFile {
     unsafe access(path, R_OK) == -1 && errno == EACCES
   }
 
-  /// Returns nil if the file is longer than `lengthMax`. If `waits` is true, opening a pipe blocks until it
-  /// has a writer.
+  /// Returns nil if the file is longer than `lengthMax` bytes. If `waits` is true, opening a pipe blocks
+  /// until the pipe has a writer.
   package static func contents(of path: String, lengthMax: Int, waits: Bool) throws(Errno) -> [UInt8]? {
     let flags = O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK)
     let file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })

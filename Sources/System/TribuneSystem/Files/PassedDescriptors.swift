@@ -38,7 +38,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package var rawValues: [CInt] { waiting }
 
-  /// Removes everything, and returns the descriptors without stand-ins. The caller owns them.
+  /// Removes everything. Returns the descriptors, which the caller owns, without `lost` and `foreign`.
   package mutating func releaseAll() -> [CInt] {
     var released: [CInt] = []
     swap(&released, &waiting)
@@ -47,7 +47,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// Appends a value that stands for a descriptor that was lost or is foreign.
+  /// Appends `lost` or `foreign`, in place of such a descriptor.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

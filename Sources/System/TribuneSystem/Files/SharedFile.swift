@@ -13,7 +13,7 @@ package struct SharedFile: ~Copyable, Sendable {
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Makes a file. It uses memory only where it has been written.
+  /// Makes a file. The file uses memory only for the pages that have been written.
   package init(length: Int) throws(Errno) {
     precondition(length > 0)
     let file = try MemoryFile.makeEmpty("tribune-shared", for: length)
@@ -33,8 +33,8 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  /// Returns the first `length` bytes, or fewer if the file is shorter. The file need not be sealed. Returns
-  /// nil if it is not a readable memory file.
+  /// Returns the first `length` bytes, or fewer if the file is shorter. Returns nil if `file` is not a
+  /// readable memory file. The file need not be sealed.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
     // A read from any other file could block, or consume data.
@@ -62,8 +62,8 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the first part with memory at or behind `offset`. Reading other parts through a mapping would
-  /// allocate memory for them.
+  /// Returns the first part with memory at or behind `offset`, or nil. Reading other parts
+  /// through a mapping would allocate memory for them.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)
     do throws(Errno) {

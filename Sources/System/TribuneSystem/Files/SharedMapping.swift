@@ -78,7 +78,7 @@ import Glibc
     return unsafe Rows(first, count: rowCount)
   }
 
-  /// Rows of eight words.
+  /// Rows of eight words of 64 bits.
   @safe @usableFromInline package struct Rows {
     package static let wordCount = 8
 

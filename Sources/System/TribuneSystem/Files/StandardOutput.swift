@@ -12,7 +12,7 @@ package enum StandardOutput {
 
   package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
 
-  /// Makes the C library use UTF-8, as the programs do. Returns false if the locale C.UTF-8 is missing.
+  /// Makes the C library use UTF-8, like this program. Returns false if the locale C.UTF-8 is missing.
   package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
   /// Writes all bytes, and blocks. Throws `Errno.brokenPipe` if the pipe has no reader. The process must

@@ -78,10 +78,10 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Ends the group of a child that got a signal and has ended. The group gets the signal again, because a
-  /// shell blocks signals while it starts a command: the first signal may have ended only the shell. The rest
-  /// of the group is killed when the output pipe is closed, when SIGKILL is sent, or after a second. The
-  /// child is reaped only then, so the group's id is not reused before.
+  /// Ends the group of a child that got a signal and has ended. Sends the signal to the group again, because
+  /// a shell blocks signals while it starts a command: the first signal may have ended only the shell. Kills
+  /// the rest of the group when the output pipe is closed, when SIGKILL is sent, or after a second. The
+  /// caller reaps the child only afterwards, so the kernel does not reuse the group's id too early.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
@@ -163,8 +163,8 @@ struct ChildPipe: ~Copyable, Sendable {
     }
   }
 
-  /// Reads the present bytes. Returns false if there are none, but a process, such as a child of the child,
-  /// can still write.
+  /// Reads the present bytes, or the end of the pipe. Returns false if the pipe has neither: a process, such
+  /// as a child of the child, can still write, or the end was read before.
   mutating func readPresent() -> Bool {
     var watched = watched
     guard unsafe poll(&watched, 1, 0) > 0 else { return false }

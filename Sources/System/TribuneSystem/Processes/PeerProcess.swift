@@ -5,7 +5,7 @@ import Glibc
 
 /// The process at the other end of a Unix socket. It may have ended, and another process may have its id.
 package enum PeerProcess: ~Copyable {
-  /// The kernel has given a pidfd (since Linux 6.5).
+  /// A pidfd of the process, since Linux 6.5. With earlier kernels, the process is `unverified`.
   case handle(FileDescriptor)
   case unverified
   case gone

@@ -94,8 +94,8 @@ package struct ProcessFacts: Equatable, Sendable {
     return ancestor > 0
   }
 
-  /// Returns a number from proc_pid_stat(5), or 0 if it is unknown. `field` counts from 1, and must be behind
-  /// the name.
+  /// Returns a number from proc_pid_stat(5), or 0 if it is unknown. `field` counts from 1, and must be at
+  /// least 3: fields 1 and 2 are the pid and the name.
   private static func number(_ field: Int, of pid: Int32) -> Int {
     guard pid > 0 else { return 0 }
     do throws(Errno) {

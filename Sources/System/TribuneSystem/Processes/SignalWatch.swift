@@ -4,9 +4,9 @@ import CTribuneLinux
 import Glibc
 import Synchronization
 
-/// Receives signals. It must be made before the process has a second thread, because a signal that some
-/// thread does not block would end the process. It also blocks SIGPIPE: a write to a pipe without a reader
-/// then returns an error.
+/// Receives signals. The watch must be made before the process has a second thread, because a signal that
+/// some thread does not block would end the process. The watch also blocks SIGPIPE: a write to a pipe without
+/// a reader then returns an error.
 package struct SignalWatch: Sendable {
   package struct Signal: Equatable, Sendable {
     package var number: Int32

@@ -20,7 +20,7 @@ package enum ThisProcess {
   }
 
   /// Must be called first. Exits if /proc is missing, or threads cannot be started. Without /proc,
-  /// libdispatch sometimes crashes. Without threads, it waits for ever.
+  /// libdispatch sometimes crashes; without threads, libdispatch waits for ever.
   ///
   /// - Parameter failure: the exit status in these cases.
   package static func begin(_ program: String, failure: Int32) {

@@ -3,8 +3,8 @@
 import CTribuneLinux
 import Glibc
 
-/// Interrupts system calls of the thread that called `init`, by SIGURG. It repeats the signal, because the
-/// first one may come before the system call. SIGURG is harmless: a process without a handler ignores it.
+/// Interrupts system calls of the thread that called `init`, by SIGURG. A timer repeats the signal, because
+/// the first one may come before the system call. SIGURG is harmless: a process without a handler ignores it.
 @safe
 package struct Interrupter: ~Copyable {
   private static let signal = SIGURG

@@ -12,8 +12,8 @@ package enum Poll {
     package let isWoken: Bool
   }
 
-  /// Waits until the socket is ready, `wakeup` is signalled, or the time is over. Rounds `timeout` up to a
-  /// millisecond.
+  /// Waits until the socket is ready, `wakeup` is signalled, or the time is over. Rounds `timeout` up to
+  /// whole milliseconds.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, wakeup: borrowing Wakeup, timeout: Duration? = nil
   ) throws(Errno) -> Ready {

@@ -52,8 +52,8 @@ package enum Thread {
 
   private final class Gate: Sendable { let lock = Mutex(()) }
 
-  /// Throws if this process cannot have as many threads as it and libdispatch need at first. Each test thread
-  /// waits until all have started.
+  /// Throws if this process cannot have as many threads as it and libdispatch need at first. Each of the six
+  /// test threads waits until all have started, because all must exist at the same time.
   static func requireRoom() throws(Errno) {
     let gate = Gate()
     try gate.lock.withLock { _ throws(Errno) in
@@ -61,7 +61,7 @@ package enum Thread {
     }
   }
 
-  /// Runs blocking work on a new thread. If the system refuses one, the work blocks a thread of Swift's pool.
+  /// Runs blocking work on a new thread. If no thread can be started, the work blocks one of Swift's pool.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {
