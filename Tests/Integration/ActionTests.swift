@@ -50,6 +50,16 @@ struct ActionTests {
     #expect(try count() == 0)
   }
 
+  @Test("a hold that expires while it waits for an action, without a bus, runs nothing")
+  func expiresWithoutBus() throws {
+    let program = try hold("--expires=1s")
+    try expectWaiting(program)
+    bus.signal(SIGKILL)
+    #expect(program.status() == 255)
+    #expect(try program.errors.rest().contains("the hold has expired: nothing was run"))
+    #expect(try program.output.rest() == "")
+  }
+
   @Test("an action is under way while its command runs, even if tribunectl is killed")
   func killed() async throws {
     let killed = try WatchedProcess(acting.pid)

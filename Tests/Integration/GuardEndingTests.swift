@@ -178,6 +178,16 @@ struct GuardEndingTests {
     #expect(try announced(to: observer) == expected)
   }
 
+  @Test("a kernel that lacks memory for its frames only makes it wait")
+  func scarceMemory() throws {
+    let observer = try bus.staying("-j", "observe", "**")
+    let library = try PreloadedLibrary("ScarceMemory", in: bus.folder)
+    let result = try bus.tribunectl(
+      "guard", "a.b", "--", "echo", "ran", environment: ["LD_PRELOAD": library.path])
+    try result.expect(0, output: "ran\n")
+    #expect(try announced(to: observer) == ["a.willB null", "a.didB null"])
+  }
+
   @Test("a signal while it asks withdraws the query", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   func interruptedAsking(signal: CInt) throws {
     let observer = try bus.staying("-j", "observe", "**")

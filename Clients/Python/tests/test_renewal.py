@@ -125,6 +125,22 @@ async def test_an_acknowledgement_of_a_lost_connection_is_not_sent(made_bus: Mad
     bus._link.end(None)
 
 
+async def test_without_a_deadline_the_default_of_the_last_bus_limits_the_wait(
+    made_bus: MadeBus,
+) -> None:
+    events: asyncio.Queue[object] = asyncio.Queue()
+    bus, peer = await connect(made_bus, events.put_nowait)
+    peer.close()
+    assert isinstance(await events.get(), tribune.Disconnected)
+    asking = asyncio.create_task(bus.ask("a.shouldB"))
+    await asyncio.sleep(0)
+    (timer,) = (one.timer for one in bus._link.requests.values() if one.deadline == 0)
+    assert timer is not None
+    assert 0 < timer.when() - asyncio.get_running_loop().time() <= 30
+    asking.cancel()
+    bus._link.end(None)
+
+
 async def test_a_deadline_includes_the_time_without_a_bus(made_bus: MadeBus) -> None:
     events: asyncio.Queue[object] = asyncio.Queue()
     bus, peer = await connect(made_bus, events.put_nowait)

@@ -227,4 +227,19 @@ struct RetainedTests {
     bus.expect("B a from :1")
     #expect(bus.bus.accounts.used(.retained) == 0)
   }
+
+  @Test("A replay of a poster's end buffers nothing for a suspended observer", arguments: Restart.allCases)
+  func boundBeforeSuspension(_ restart: Restart) {
+    let bus = BusUnderTest()
+    bus.log = []
+    let (service, observer) = (bus.connect(), bus.connect())
+    bus.observe("a", by: observer, serial: 1)
+    bus.suspend(by: observer)
+    bus.post("a", text: "x", by: service, [.retain, .bound])
+    bus.disconnect(service)
+    while bus.bus.popBuffered() != nil {}
+    bus.restart(restart)
+    #expect(bus.bus.popBuffered() == nil)
+    #expect(bus.bus.bufferedCount(of: observer) == 0)
+  }
 }

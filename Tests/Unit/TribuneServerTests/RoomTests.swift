@@ -277,6 +277,41 @@ struct RoomTests {
     #expect(!posting.pacing.isPaused)
   }
 
+  @Test(
+    "makes its posters wait until the end of the longest pause, which a reload may have moved; 0 hangs nothing",
+    arguments: [0, 10_000_000_000] as [UInt64])
+  func checks(paceMaxNanoseconds: UInt64) throws {
+    var configuration = Self.configuration
+    configuration.queue.paceMaxNanoseconds = paceMaxNanoseconds
+    let bus = try SteppedBus(configuration)
+    let (observer, poster) = (try bus.client(), try bus.client())
+    try observer.send(Room(limit: 0), serial: 0)
+    try observer.send(Observe(), serial: 1, name: "load.*")
+    try bus.pass(observer)
+    try poster.send(Pace(limit: .max), serial: 0)
+    try send(1...600, "load.unit", from: poster)
+    try bus.pass(poster)
+    let session = try bus.session(of: observer)
+    #expect(session.pacing.isPacing)
+    session.pacing.nextCheck = Instant(nanoseconds: 0)
+    bus.server.sender.checkPacing(of: session)
+    #expect(session.pacing.isPacing && session.pacing.pausedPosters.count == 1)
+    #expect(try #require(session.pacing.nextCheck) > bus.server.context.now)
+  }
+
+  @Test("has the bytes of reports that merge no longer")
+  func mergedReports() throws {
+    try observe(limit: 0)
+    try post(1...20)
+    let (session, sender) = (try bus.session(of: observer), bus.server.sender)
+    for target in [session.output.byteCount / 2, 0] {
+      sender.drop(from: session, downTo: target)
+      sender.refill(session)
+    }
+    #expect(session.output.lostCount == 20)
+    #expect(sender.queuedByteCount == session.output.byteCount)
+  }
+
   @Test("is not paused by its own posts, which it may not have read yet")
   func own() throws {
     try observe(limit: 1)

@@ -192,12 +192,12 @@ import TribuneWire
     let batch = try #require(duty.batch)
     let second = outbox.append(Post(), .init(name: "b"), serial: 2)
     #expect(second.batch == nil)
-    let written = outbox.wrote(batch, bytes: 0, .fullOfFiles)
-    #expect(written.wake && outbox.isFullOfFiles && !outbox.isStuck && !outbox.isIdle)
+    let written = outbox.wrote(batch, bytes: 0, .outOfResources)
+    #expect(written.wake && outbox.isOutOfResources && !outbox.isStuck && !outbox.isIdle)
     let next = outbox.nextForThread()
     #expect(next === batch)
     _ = outbox.wrote(batch, bytes: 0, .stuck)
-    #expect(outbox.isStuck && !outbox.isFullOfFiles)
+    #expect(outbox.isStuck && !outbox.isOutOfResources)
   }
 
   @Test func framesForABrokenConnectionAreDropped() throws {
@@ -224,11 +224,13 @@ import TribuneWire
     #expect(isReleased() && state.outbox.unwritten == 0)
   }
 
-  @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {
+  /// 0 stands for the bus's default.
+  @Test(arguments: [1000, 0] as [UInt32])
+  func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline(milliseconds: UInt32) async throws {
     var state = openState()
-    let deadline = now.advanced(by: .seconds(1))
+    let deadline = now.advanced(by: milliseconds == 0 ? .seconds(30) : .seconds(1))
     let result = await Reply<Response>.wait { reply -> Response? in
-      let batch = ask(&state, reply, serial: 1, deadline: 1000, at: now).batch
+      let batch = ask(&state, reply, serial: 1, deadline: milliseconds, at: now).batch
       _ = state.endOfStream(received: 0)
       #expect(state.finishOldConnection() == nil)
       if let batch { #expect(state.wrote(batch, bytes: 0, .stuck).wake == true) }

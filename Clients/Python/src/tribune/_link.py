@@ -350,7 +350,7 @@ class Link:
         self.require_fitting(len(payload))
         since = self.loop.time()
         while self.outbox.is_full:
-            await self.wait_for_capacity(deadline or 0)
+            await self.wait_for_capacity(int(1e3 * self._patience(deadline)))
         serial = self.next_serial()
         request = Request(self.loop.create_future(), deadline, since)
         request.progress = progress
@@ -379,19 +379,23 @@ class Link:
 
     def bound_reply(self, serial: int, request: Request) -> None:
         """Limits the time from a request to its reply, in case the bus hangs."""
-        if request.deadline is not None:
-            assert self.bus is not None
-            seconds = request.deadline / 1e3 or self.bus.deadline_default
+        if seconds := self._patience(request.deadline):
             until = self.loop.time() + seconds + _REPLY_GRACE
             request.timer = self.loop.call_at(until, self._fail_unanswered, serial)
 
     def bound_waiting(self, serial: int, request: Request) -> None:
-        """Limits a request's wait for a bus to the request's own deadline."""
+        """Limits a request's wait for a bus to the request's deadline."""
         if request.timer is not None:
             request.timer.cancel()
-        if request.deadline:
-            until = request.since + request.deadline / 1e3
+        if seconds := self._patience(request.deadline):
+            until = request.since + seconds
             request.timer = self.loop.call_at(until, self._fail_overdue, serial)
+
+    def _patience(self, deadline: int | None) -> float:
+        """The seconds of a request's deadline, or of the last bus's default; 0 for no limit."""
+        if deadline is None or self.bus is None:
+            return 0
+        return deadline / 1e3 or self.bus.deadline_default
 
     def fail_waiting(self, serial: int, length: int) -> None:
         """Fails a request whose userInfo the new bus does not accept."""

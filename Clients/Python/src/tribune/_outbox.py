@@ -25,6 +25,7 @@ _FRAMES_PER_BATCH: Final = 4096
 _SIMPLE: Final = _BATCH
 # The limit of the files that were sent, and that the bus may not have received yet, in bytes.
 _PASSED_MAX: Final = 64 << 20
+_TEMPORARY: Final = (errno.ETOOMANYREFS, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Written(enum.Enum):
@@ -32,8 +33,9 @@ class Written(enum.Enum):
 
     ALL = enum.auto()
     STUCK = enum.auto()
-    #: The bus must first receive earlier files. No event reports this, so the caller tries again.
-    FULL_OF_FILES = enum.auto()
+    #: The kernel lacks memory, or the bus must first receive earlier files. No event reports when
+    #: either has changed, so the caller tries again.
+    OUT_OF_RESOURCES = enum.auto()
 
 
 class Outbox:
@@ -79,7 +81,7 @@ class Outbox:
                 if head[5] & DESCRIPTOR and self._offset == 0:
                     descriptor, length = self._files[SentFrame(head).serial]
                     if not self._may_pass(length, connection):
-                        return Written.FULL_OF_FILES
+                        return Written.OUT_OF_RESOURCES
                     rights = array.array("i", [descriptor])
                     count = connection.sendmsg(
                         [head],
@@ -98,8 +100,8 @@ class Outbox:
             except BlockingIOError:
                 return Written.STUCK
             except OSError as error:
-                if error.errno == errno.ETOOMANYREFS:
-                    return Written.FULL_OF_FILES
+                if error.errno in _TEMPORARY:
+                    return Written.OUT_OF_RESOURCES
                 raise
             self._note_written(count)
         return Written.ALL

@@ -150,7 +150,7 @@ class Transport:
         if written is Written.STUCK:
             self._may_write = False
             self._loop.add_writer(self._socket.fileno(), self._note_writable)
-        elif written is Written.FULL_OF_FILES:
+        elif written is Written.OUT_OF_RESOURCES:
             self._may_write = False
             self._retry = self._loop.call_later(_PASS_RETRY, self._note_writable)
 

@@ -153,6 +153,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
+    // The earlier bus has counted its buffered notifications, and a hand-over passes them on.
+    if restoring.isReplaying { return }
     // If a user exceeds its share of unread bytes, half of the share is divided equally among its suspended
     // connections' buffers. Without this limit, one large old buffer would starve the user's other buffers.
     let account = connections[slot].account

@@ -225,7 +225,8 @@ final class Interpreter {
     case .noLongerPermitted(let ended):
       recorder.recordEnds(of: ended.map(\.registration))
       for (place, why) in ended {
-        guard let session = session(at: place.slot) else { continue }
+        // At a take-over, the connection can also be missing.
+        guard let session = sessions[place.slot] else { continue }
         replier.enqueue(Ended.notPermitted(why), for: session, serial: place.serial)
       }
     case .late(let slot, let serial, let late):

@@ -19,8 +19,8 @@ extension Sender {
   func pace(_ poster: Session, for observer: Session) {
     if observer.pacing.isFlowing {
       observer.pacing.flow = .pacing(since: context.now, isOver: false)
-      let end = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
-      context.timeouts.value.insert(.pace, observer.token, due: end)
+      scheduleCheck(
+        of: observer, at: context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds))
     }
     pause(poster, for: observer)
   }
@@ -57,14 +57,15 @@ extension Sender {
     return waited < UInt64(poster.output.flags.pace) * 1_000_000
   }
 
-  /// Handles a timeout, possibly an obsolete one: the observer can have caught up, and fallen behind again.
   func checkPacing(of observer: Session) {
-    guard observer.isOpen else { return }
-    let isCheck = observer.pacing.nextCheck.map { $0 <= context.now } == true
-    if isCheck { observer.pacing.nextCheck = nil }
+    guard observer.isOpen, let check = observer.pacing.nextCheck, check <= context.now else { return }
+    observer.pacing.nextCheck = nil
     switch observer.pacing.flow {
-    case .pacing(let since, let isOver)
-    where isOver || context.now.nanoseconds(since: since) >= context.configuration.queue.paceMaxNanoseconds:
+    case .flowing: break
+    case .pacing(let since, let isOver):
+      let end = since.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+      // The observer can have caught up and fallen behind again, or a reload can have raised `PaceMaxSec=`.
+      guard isOver || end <= context.now else { return scheduleCheck(of: observer, at: end) }
       guard
         observer.pacing.pausedPosters.contains(where: { mayWait($0, since: since) })
           || observer.output.holdsForPatient
@@ -75,12 +76,10 @@ extension Sender {
       countPause(for: observer)
       observer.pacing.flow = .pacing(since: since, isOver: true)
       resumePosters(of: observer, unless: { mayWait($0, since: since) })
-      context.schedule(
-        .pace, observer.token, afterNanoseconds: context.configuration.queue.paceMaxNanoseconds)
-    case .lossy where isCheck:
+      scheduleCheck(of: observer)
+    case .lossy:
       resumePosters(of: observer, unless: { $0.output.isPatient })
       if !observer.pacing.pausedPosters.isEmpty { scheduleCheck(of: observer) }
-    case .flowing, .pacing, .lossy: break
     }
   }
 
@@ -91,11 +90,19 @@ extension Sender {
     for poster in posters where poster.isClosed || !waits(poster) { resumeReading(poster) }
   }
 
-  /// Schedules a check of the posters that wait for a lossy observer. If such a poster gets a backlog itself,
-  /// it is no longer patient (`Output.isPatient`), and must not stay paused.
-  func scheduleCheck(of observer: Session) {
+  /// The shortest time between two checks, whatever `PaceMaxSec=` is. Without it, `PaceMaxSec=0` would make
+  /// each check due at once again.
+  private static let checkNanosecondsMin: UInt64 = 10_000_000
+
+  /// Schedules the next check of the posters that wait for this observer. While the observer is lossy, such a
+  /// poster may get a backlog itself: it is then no longer patient (`Output.isPatient`), and must not stay
+  /// paused.
+  ///
+  /// - Parameter due: nil for one `PaceMaxSec=` from now.
+  func scheduleCheck(of observer: Session, at due: Instant? = nil) {
     guard observer.pacing.nextCheck == nil else { return }
-    let due = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
+    let span = max(context.configuration.queue.paceMaxNanoseconds, Self.checkNanosecondsMin)
+    let due = due ?? context.now.advanced(byNanoseconds: span)
     observer.pacing.nextCheck = due
     context.timeouts.value.insert(.pace, observer.token, due: due)
   }

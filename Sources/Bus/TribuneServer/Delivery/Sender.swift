@@ -260,7 +260,9 @@ final class Sender {
   /// Moves as many notifications from the backlog to the queue as the client accepts. Stops at a snapshot
   /// that is not yet wholly queued.
   func refill(_ session: Session) {
-    let controlFrames = session.output.refill()
+    var controlFrames: [ByteSlice] = []
+    // A `lost` frame of the backlog can merge with one in the queue, which frees its bytes.
+    changeOutput(of: session) { output in controlFrames = output.refill() }
     for slice in controlFrames { recorder.recordControlFrames(in: slice, to: session) }
   }
 

@@ -35,14 +35,18 @@ struct FoundConnection {
   var predecessors: [ConnectionID] = []
   var detachedUntil: Instant?
 
+  /// Call this if the log lacks counters or entries of the connection: the bus cannot tell the client how much
+  /// it has missed.
+  mutating func markDamaged() {
+    isIncomplete = true
+    fate = .restarts(isNotified: false)
+  }
+
   /// Decides whether the connection survives. If the daemon died without a hand-over, the counter slot tells
   /// how many notifications are lost.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
-    guard let counters, counters.connection == id else {
-      fate = .restarts(isNotified: false)
-      return
-    }
+    guard let counters, counters.connection == id else { return markDamaged() }
     isSlotKnown = true
     flags = counters.flags
     queuedCount = counters.queued

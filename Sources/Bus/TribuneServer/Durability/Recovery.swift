@@ -57,7 +57,7 @@ final class Recovery {
     for (id, session) in replayed.found {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
-      if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
+      if damage != nil { replayed.found[id]?.markDamaged() }
       // A connection with registrations, actions or bound notifications is detached if the keeper lacks its
       // socket, because the client can still reconnect.
       let slot = ConnectionSlot(index: session.facts.slot)

@@ -33,7 +33,7 @@ struct Pacing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
   var pausedPosters: [Session] = []
-  /// When the bus next checks the posters that wait for this lossy observer; nil if no check is scheduled.
+  /// When the bus next checks the posters that wait for this observer; nil if no check is scheduled.
   var nextCheck: Instant?
   var pauseCount = 0
   var pauses = TimesCount()

@@ -137,8 +137,8 @@ final class Link: Sendable {
   @discardableResult
   func waitForCapacity<F: FrameFields>(for fields: F) async throws(TribuneError) -> F {
     let start = ContinuousClock.now
-    let deadline = fields.deadline > 0 ? start.advanced(by: .milliseconds(Int(fields.deadline))) : nil
-    let id = state.withLock { $0.nextSerial() }
+    let (id, patience) = state.withLock { ($0.nextSerial(), $0.patience(of: fields)) }
+    let deadline = patience > 0 ? start.advanced(by: .milliseconds(Int(patience))) : nil
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let ready: Void? = try state.withLock { state throws(TribuneError) in
         try state.awaitCapacity(id, until: deadline, reply)

@@ -50,14 +50,14 @@ extension LinkState {
   mutating func finishOldConnection() -> [Action]? {
     guard let lastSerial = interruption?.lastSerial, outbox.isInterrupted else { return nil }
     var unsent: [Serial: UInt32] = [:]
-    let before = entries
+    let (before, patience) = (entries, defaultPatience)
     var actions = sift { frame in
       let serial = frame.header.serial
       switch frame.purpose {
       case .post where !frame.wantsReply: return .kept
       case .post, .request:
         guard before[serial] != nil else { return .dropped }
-        unsent[serial] = frame.deadline
+        unsent[serial] = frame.deadline > 0 ? frame.deadline : patience
         return .kept
       // The renewal replaces the frames with serials up to `lastSerial`. The others wait for the next
       // connection.
@@ -137,7 +137,7 @@ extension LinkState {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     let before = entries
     for (serial, entry) in before {
-      if entry.deadline?.end != nil { entries[serial]?.deadline = LinkEntry.Deadline(start: now) }
+      entries[serial]?.deadline?.end = nil
       // The link did not renew the registration that this request takes back. The new bus does not have it.
       if case .takingBack = entry.subject, serial <= interruption.lastSerial {
         entries[serial] = nil
@@ -146,6 +146,7 @@ extension LinkState {
     }
     let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
     var dropped: Set<Serial> = []
+    var shortened: Set<Serial> = []
     var refused: [(Serial, TribuneError)] = []
     reopening.actions += sift { frame in
       let serial = frame.header.serial
@@ -162,7 +163,8 @@ extension LinkState {
           dropped.insert(serial)
           return .dropped
         }
-        guard let deadline = entry.deadline, deadline.end != nil else { return .kept }
+        guard frame.deadline > 0, let deadline = entry.deadline, deadline.end != nil else { return .kept }
+        shortened.insert(serial)
         return .shortened(frame.deadline.shortened(by: deadline.start.duration(to: now)))
       // The bus never sees the frame that this `cancel` refers to, because the link dropped that frame.
       case .cancel where before[serial] == nil && frame.cancelledSerial.map(dropped.contains) == true:
@@ -170,6 +172,7 @@ extension LinkState {
       case .suspension, .answer, .cancel, .other: return .kept
       }
     }
+    for serial in shortened { entries[serial]?.deadline?.start = now }
     reopening.actions += refused.map { refuse($0, $1) }
     reopening.actions.append(.resumeAll(outbox.resume(), .success(())))
     return reopening

@@ -41,16 +41,27 @@ extension LinkState {
     if let post = fields as? Post, post.options.contains(.retain) { keepBound(post, serial, message) }
     if case .registration(.monitor(let stream)) = subject { stageRoom(for: stream) }
     var duty = outbox.append(fields, message, flags: flags, serial: serial)
-    if fields.deadline > 0 {
+    let patience = patience(of: fields)
+    if patience > 0 {
       entry.deadline = LinkEntry.Deadline(start: now())
       if isInterrupted {
-        entry.setEnd(after: fields.deadline)
+        entry.setEnd(after: patience)
         duty = .wake
       }
     }
     entries[serial] = entry
     return duty
   }
+
+  /// How long a request may wait for the next connection, in milliseconds: its deadline, or the default of the
+  /// last bus if the bus is to apply its default. 0 for no limit.
+  func patience(of fields: some FrameFields) -> UInt32 {
+    if fields.deadline > 0 { return fields.deadline }
+    guard fields is Ask || (fields as? Post)?.options.contains(.awaited) == true else { return 0 }
+    return defaultPatience
+  }
+
+  var defaultPatience: UInt32 { Checked.milliseconds(session?.bus.deadlineDefault) }
 
   mutating func cancel(_ serial: Serial, tellsBus: Bool) -> [Action] {
     let action = refuse(serial, .taskCancelled)

@@ -99,10 +99,10 @@ struct LinkThread: ~Copyable {
   }
 
   private mutating func serve(isWaiting: Bool) throws(TribuneError) -> Bool {
-    let (step, room, capacityDeadline, isStuck, isFullOfFiles) = link.state.withLock {
+    let (step, room, capacityDeadline, isStuck, isOutOfResources) = link.state.withLock {
       (
         $0.nextStep(at: .now), $0.receive(upTo: receiver.received), $0.outbox.nextCapacityDeadline,
-        $0.outbox.isStuck, $0.outbox.isFullOfFiles
+        $0.outbox.isStuck, $0.outbox.isOutOfResources
       )
     }
     link.perform(room)
@@ -129,10 +129,10 @@ struct LinkThread: ~Copyable {
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero
-    if isFullOfFiles { timeout = min(timeout ?? Self.passRetryInterval, Self.passRetryInterval) }
+    if isOutOfResources { timeout = min(timeout ?? Self.passRetryInterval, Self.passRetryInterval) }
     let ready = try poll(forWriting: isStuck, timeout: timeout)
     if ready.isWoken { link.wakeup.clear() }
-    if ready.isWoken || isStuck || isFullOfFiles { write() }
+    if ready.isWoken || isStuck || isOutOfResources { write() }
     if ready.isReadable, try read() == .ended { return try endOfStream() }
     return true
   }
@@ -164,7 +164,7 @@ struct LinkThread: ~Copyable {
       link.perform(link.state.withLock { $0.wrote(batch, bytes: bytes, progress).action })
       switch progress {
       case .whole: continue
-      case .stuck, .fullOfFiles: return
+      case .stuck, .outOfResources: return
       case .failed(let error): link.endReading(after: error)
       }
     }

@@ -36,14 +36,14 @@ struct Outbox {
   private enum Unfinished {
     case none
     case stuck(OutgoingBatch)
-    /// The kernel has space, but the bus must first take passed files. The thread tries again periodically,
-    /// because the kernel does not report when the bus has taken files.
-    case fullOfFiles(OutgoingBatch)
+    /// The kernel lacks memory, or the bus must first take passed files. The thread tries again periodically,
+    /// because the kernel does not report when either has changed.
+    case outOfResources(OutgoingBatch)
 
     var batch: OutgoingBatch? {
       switch self {
       case .none: nil
-      case .stuck(let batch), .fullOfFiles(let batch): batch
+      case .stuck(let batch), .outOfResources(let batch): batch
       }
     }
   }
@@ -73,7 +73,7 @@ struct Outbox {
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
   var isIdle: Bool { writer == .idle || writer == .broken }
   var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
-  var isFullOfFiles: Bool { if case .fullOfFiles = unfinished { true } else { false } }
+  var isOutOfResources: Bool { if case .outOfResources = unfinished { true } else { false } }
 
   init(survives: Bool) {
     self.survives = survives
@@ -121,7 +121,7 @@ struct Outbox {
     switch progress {
     case .whole: spare = batch
     case .stuck: unfinished = .stuck(batch)
-    case .fullOfFiles: unfinished = .fullOfFiles(batch)
+    case .outOfResources: unfinished = .outOfResources(batch)
     case .failed where survives:
       unfinished = .stuck(batch)
       writer = .noConnection

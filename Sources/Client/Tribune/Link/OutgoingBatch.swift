@@ -11,8 +11,9 @@ final class OutgoingBatch: Sendable {
   enum Progress {
     case whole
     case stuck
-    /// The bus must first take some of the passed files. The kernel does not report when this happens.
-    case fullOfFiles
+    /// The kernel lacks memory, or the bus must first take some of the passed files. The kernel does not report
+    /// when either has changed.
+    case outOfResources
     case failed(Errno)
   }
 
@@ -69,7 +70,7 @@ final class OutgoingBatch: Sendable {
         while content.written < content.buffer.count {
           let (range, file) = content.nextSend
           if let file, try !passed.hasCapacity(for: file.length, Self.passedMax, on: socket) {
-            return (taken, .fullOfFiles)
+            return (taken, .outOfResources)
           }
           content.slices.append(range, of: content.buffer, with: file)
           let count = try content.slices.send(to: socket)
@@ -82,8 +83,8 @@ final class OutgoingBatch: Sendable {
             taken += file.length
           }
         }
-      } catch  where error == .tooManyPassed {
-        return (taken, .fullOfFiles)
+      } catch  where error == .tooManyPassed || error.isOutOfResources {
+        return (taken, .outOfResources)
       } catch {
         return (taken, .failed(error))
       }

@@ -29,7 +29,10 @@ extension HoldCommand {
       switch await wait(for: held.holds, router) {
       case .settled: return held
       case .lost:
-        guard let again = await takeAgain(held, standing, router, in: context) else { return nil }
+        guard let again = await takeAgain(held, standing, router, in: context) else {
+          if standing.isOver { throw await release(held, because: "the hold has expired") }
+          return nil
+        }
         held = again
       case .expired: throw await release(held, because: "the hold has expired")
       case .overdue where lateness == .fail: throw await release(held, because: "the hold is too late")

@@ -70,12 +70,12 @@ struct FoundConnectionTests {
     #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
   }
 
-  @Test("stays detached, and is closed, if its counter slot is damaged")
+  @Test("stays detached, is closed, and does not know what it missed, if its counter slot is damaged")
   func damagedCounters() throws {
     var found = try Self.found()
     found.detachedUntil = Instant(nanoseconds: 1)
     found.judge(by: nil, id: Self.id, isHandedOver: false)
-    guard found.isDetached, case .restarts(isNotified: false) = found.fate else {
+    guard found.isDetached, found.isIncomplete, case .restarts(isNotified: false) = found.fate else {
       Issue.record("\(found.fate)")
       return
     }
