@@ -32,8 +32,8 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// True if the browser says that a page of another origin sent this request, and not by a navigation (a
-  /// link or a form).
+  /// True if the browser says that a page of another origin sent this request. False for a navigation, by
+  /// a link or a form.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

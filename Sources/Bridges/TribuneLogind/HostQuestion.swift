@@ -51,7 +51,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// The target of the action itself, such as `reboot.target`.
   package var ownTarget: String { targets[0] }
 
-  /// The questions to ask before logind's action, such as `reboot`. Empty for a dry run (`dry-reboot`).
+  /// The questions to ask before an action of logind, such as `reboot`. Empty for logind's dry runs, such as
+  /// `dry-reboot`.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]

@@ -55,7 +55,8 @@ import TribuneWire
   private var preparing: Set<HostQuestion.Lock> = []
   /// Counts logind's `PrepareFor…` signals. A signal during a call can make the call's reply outdated.
   private var preparationNews = 0
-  /// The latest announcement of a transition for each lock. Each task waits for the lock's previous one.
+  /// For each lock, the task that announces the latest begin or end of a shutdown or sleep. Each task waits
+  /// for the lock's previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
   /// True once the bridge has read the vetoes, or has stopped waiting for the bus. While this is false, the
@@ -241,8 +242,8 @@ import TribuneWire
   }
 
   /// Takes and releases the locks, but skips the lock of a shutdown or sleep that has begun. Returns false
-  /// after a failure; `Refresh` then calls this again. Returns true if logind does not run, because logind's
-  /// start triggers a refresh.
+  /// after a failure; `Refresh` then calls this method again. Returns true if logind does not run, because
+  /// logind's start triggers a refresh.
   private func applyLocks() async -> Bool {
     defer { updateStatus() }
     var wanted: [(HostQuestion.Lock, [Objection])] = []

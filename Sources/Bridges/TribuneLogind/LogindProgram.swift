@@ -40,8 +40,8 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // The bridge leaves its masks in place, because systemd runs this program with `--unmask` after the
-    // service. Without a bridge, this process runs with `--unmask`, and a signal has interrupted it.
+    // The bridge leaves its masks in place: after the service has ended, systemd runs this program with
+    // `--unmask`. Without a bridge, this process runs with `--unmask`, and a signal has interrupted it.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

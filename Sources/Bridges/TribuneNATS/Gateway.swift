@@ -17,7 +17,7 @@ final class Gateway {
   private let subjects: Subjects
   private let instance = Instance()
   /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. The gateway
-  /// also asks other hosts' questions on this bus, and tells the two apart by this secret.
+  /// also asks other hosts' questions on this bus, and tells the two kinds apart by this secret.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()

@@ -77,7 +77,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var imports: [Import] = []
   package var retained: [Pattern] = []
   package var replicas = 1
-  /// The limits of a stream that this program creates.
+  /// The limits of the durable stream, if this program creates it.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []

@@ -75,9 +75,10 @@ extension Bus {
 
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// The retained notifications of a connection, or of all connections if `connection` is 0. Searches only by
-  /// patterns that the requester may list, so a list of few notifications is fast even if others retain many.
-  /// The result can contain others, so the caller must check each notification with `listableEntry`.
+  /// The retained notifications of a connection, or of all connections if `connection` is 0. Searches only
+  /// names that the requester may list. So a short list is fast even if others retain many notifications.
+  /// The result can contain notifications that the requester may not list. So the caller must check each one
+  /// with `listableEntry`.
   package func retainedNotifications(
     of connection: UInt64, for slot: ConnectionSlot?
   ) -> [RetainedNotification] {

@@ -36,7 +36,8 @@ struct Connection {
   /// The number of observers of all `awaitedPosts`, including those that have acknowledged or failed.
   var awaitedCount = 0
   var unacknowledgedPosts: Set<Int> = []
-  /// True if the client lost its socket in a restart of the bus. It can still reconnect and register again.
+  /// True if the client lost its socket in a restart of the bus. The client can still return and register
+  /// again.
   var isDetached = false
   var observerTally: Tally<ParticipantCounts>?
   var buffered: BufferedNotifications?
@@ -60,7 +61,7 @@ struct Connection {
 }
 
 struct ConnectionTable: ~Copyable {
-  /// A free slot contains `free`. With nil in its place, each read of a connection would copy an Optional.
+  /// A free slot contains `free`. If it contained nil, each read of a connection would copy an Optional.
   private var places: [Connection] = []
   private let free = Connection(
     id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))

@@ -4,8 +4,7 @@ package import TribuneSystem
 
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case foreign
-  /// Another process could shorten the file. The kernel would then kill this process on access to a missing
-  /// page.
+  /// If another process shortened the file, the kernel would kill this process on access to a missing page.
   case notSealed
   case truncated
   case newer(version: UInt32)

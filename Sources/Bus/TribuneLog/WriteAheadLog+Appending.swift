@@ -37,7 +37,7 @@ extension WriteAheadLog {
     precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset
     guard let compaction = entries.value.compaction else { return }
-    // A compaction with `commits` also copies uncommitted entries, so it can have read a discarded one.
+    // A compaction with `commits` also copies uncommitted entries. End it if it can have copied this entry.
     if compaction.read > position.offset { return abandonCompaction() }
     entries.value.compaction?.tailStart = min(compaction.tailStart, position.offset)
   }

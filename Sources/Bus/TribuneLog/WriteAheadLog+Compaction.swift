@@ -3,8 +3,9 @@
 import TribuneSystem
 import TribuneWire
 
-// A compaction copies the live entries to the other segment, in steps. Readers see the copies only after the
-// segments change roles. So the log stays whole if the caller abandons a compaction, or if the process dies.
+// A compaction copies the live entries, which are still needed, from the active segment to the other one, in
+// steps. At the end, the other segment becomes active: only then do readers see the copies. So the log stays
+// whole if the caller abandons a compaction, or if the process dies.
 
 extension WriteAheadLog {
   package var isCompacting: Bool { entries.value.compaction != nil }

@@ -24,7 +24,7 @@ package struct CounterSlot {
 
 extension WriteAheadLog {
   /// Gives the slot to `owner` (not 0), and sets all counters but the first to 0. Call this method before you
-  /// commit the entry that introduces the owner, because a recovery expects a slot for each owner.
+  /// commit the owner's first entry, because a recovery expects a slot for each owner of entries.
   package func assignSlot(_ slot: Int, to owner: UInt64, firstCounter: UInt32 = 0) {
     releaseSlot(slot)
     setCounter(0, of: slot, to: firstCounter)

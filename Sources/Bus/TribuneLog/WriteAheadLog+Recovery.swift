@@ -2,11 +2,12 @@
 
 import TribuneSystem
 
-// If a log crashes the recovering process, it also crashes each successor that the service manager starts,
+// A log that crashes the recovering process also crashes each successor that the service manager starts,
 // until the service manager gives up. The log therefore counts unfinished recoveries.
 
 extension WriteAheadLog {
-  /// After three unfinished recoveries in a row, the log is the probable cause, so adopting it fails.
+  /// After three unfinished recoveries in a row, the log has probably caused the crashes. So the next process
+  /// does not adopt the log.
   package static let recoveriesMax: UInt32 = 3
 
   /// Counts a recovery as unfinished until `endRecovery`. Call this method before you read the log's entries.

@@ -8,8 +8,8 @@ package enum LastNumber: Equatable, Sendable {
   case damaged
 }
 
-// The header has the last number of each sequence. Entries can contain this number, too, but damage can
-// destroy entries.
+// A sequence gives out increasing numbers, such as ids. The log's header has the last number of each
+// sequence. Entries can contain this number, too, but damage can destroy entries.
 
 extension WriteAheadLog {
   package static let sequenceCount = 3

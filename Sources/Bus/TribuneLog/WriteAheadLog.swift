@@ -8,7 +8,8 @@ import TribuneWire
 ///
 /// A *counter slot* has six numbers of one owner. A *sequence* has the last number given out, such as an id.
 /// The file has two *segments*, and the log's entries are in the active one. When many entries are no longer
-/// needed, a *compaction* copies the live ones to the other segment, and the segments change roles.
+/// needed, a *compaction* copies the others, the *live* ones, to the other segment. This segment then becomes
+/// the active one.
 ///
 /// The process can die between any two stores. Each change first stores all its bytes, and then becomes
 /// visible by one store of one word. Readers ignore bytes after the committed length.

@@ -10,8 +10,8 @@ package struct NearMiss: Equatable, Sendable {
 }
 
 extension Policy {
-  /// The first `count` near misses. The reason of each is the subject, the action, the object, or a pattern
-  /// that covers only part of the request.
+  /// The first `count` near misses. The difference is the subject, the action or the object, or the line's
+  /// pattern covers only a part of the request.
   package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }

@@ -10,7 +10,7 @@ package import TribuneWire
 /// Observations and lists are exceptions. A deny line for a part of an observation's pattern removes only
 /// this part. A deny line refuses the observation only if the line covers the whole pattern. A list includes
 /// a registration if an allow line covers a part of the registration's pattern, unless one deny line covers
-/// the whole pattern. `Request.listAll` decides about data that belong to no name.
+/// the whole pattern. A list includes data that belong to no name only if `Request.listAll` is allowed.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 

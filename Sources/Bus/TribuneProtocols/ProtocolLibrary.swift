@@ -40,7 +40,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }
   }
 
-  /// Links the sources with each other, but with no library. Omits protocols with errors.
+  /// Links the sources with each other, but not with a library's protocols. Omits protocols with errors.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
   /// Replaces all protocols from files by those in `sources`, and omits protocols with errors. Returns the

@@ -15,8 +15,9 @@ package struct CallID: Equatable, Sendable {
     case observe
     case delegate
     case hold
-    /// The frame withdraws a registration of a refused call, or answers or defers a ticket's request. The
-    /// bus's answer to this frame does not become a reply.
+    /// The frame withdraws a registration of a call, because the bus has refused a later one of this call. Or
+    /// the frame answers or defers the request in a `Ticket`. The bus's answer to the frame does not become a
+    /// reply.
     case takeBack
   }
 

@@ -99,7 +99,7 @@ extension VarlinkCall {
   /// Each pattern needs a frame, and a `CallID` counts the frames in 8 bits.
   private static let patternsMax = 128
 
-  /// Throws unless the call has `more`. Otherwise, the first reply would end the call's registrations.
+  /// Throws unless the call has `more`. Without `more`, the first reply would end the call's registrations.
   private func requireMore() throws(VarlinkError) { guard takesMore else { throw .expectedMore } }
 
   // MARK: Delegation

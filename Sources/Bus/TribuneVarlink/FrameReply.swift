@@ -7,7 +7,8 @@ package struct FrameReply {
   /// The reply without its final zero byte; nil if the client gets no reply.
   package let message: String?
   package let isLast: Bool
-  /// True if the connection must end with the call, because other registrations of the call still exist.
+  /// True if the bus must close the connection after this reply: one registration of the call has ended, but
+  /// others can still exist, and end only with the connection.
   package var endsConnection = false
 
   package struct Context {

@@ -228,7 +228,7 @@ extension ByteBuffer {
 }
 
 extension Begin {
-  /// With query 0, the frame registers an action that began without the bus to which the client now connects.
+  /// Query 0 tells the bus that the action began without this bus, before the client connected.
   package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The id of a connection. The bus never reuses this id.
+/// The id of a connection. Until the bus is stopped, it gives this id to no other connection.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let rawValue: UInt64
 
@@ -21,7 +21,7 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
   }
 }
 
-/// The id of a query. The bus never reuses this id.
+/// The id of a query. Until the bus is stopped, it gives this id to no other query.
 package struct QueryID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 
@@ -30,7 +30,7 @@ package struct QueryID: Hashable, Comparable, Sendable {
   package static func < (one: QueryID, other: QueryID) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The id of a delegate or a hold. The bus never reuses this id.
+/// The id of a delegate or a hold. Until the bus is stopped, it gives this id to no other delegate or hold.
 package struct DelegateID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
 

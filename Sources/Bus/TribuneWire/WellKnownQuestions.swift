@@ -56,7 +56,7 @@ package enum WellKnownQuestions {
   ///
   /// A veto under a misspelt pattern would have no effect. A misspelt pattern differs from a well-known
   /// question in capitals, lacks *should*, is one of `otherWords`, or has a star in the wrong place. If the
-  /// pattern's first token is in `ofTheHost`, or is similar, one wrong letter is also a misspelling.
+  /// pattern's first token is or resembles one in `ofTheHost`, one wrong letter is also a misspelling.
   package static func meant(by pattern: String) -> String? {
     if pattern == "*" { return "**" }
     let first = String(pattern.prefix { $0 != "." })

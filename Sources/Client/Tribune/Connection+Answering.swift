@@ -34,7 +34,7 @@ extension Connection {
   }
 
   /// - Parameter onRefusal: called if the bus's policy later ends the attachment, or if the bus refuses to
-  ///   renew it. If `onRefusal` is nil, the connection ends in these cases.
+  ///   renew the attachment. If `onRefusal` is nil, the connection ends in these cases.
   package func attach(
     _ delegate: some Delegate, to object: String, respondingTo patterns: [String], order: Int32,
     onFailure: FailurePolicy, timeout: Duration?, label: String, conformingTo protocols: [String],

@@ -108,8 +108,9 @@ extension Connection {
     }
   }
 
-  /// The activity of users' processes: one entry for each user and unit. The bus chooses and sorts the
-  /// entries as for ``participantStatistics()``.
+  /// The activity of users' processes: one entry for each user and unit. The list has the busiest 1,000
+  /// entries, then one for all others. If the policy does not let this connection list everything, the list
+  /// has only the entries of this connection's user.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }

@@ -10,8 +10,8 @@ extension Connection {
   /// bus reads after the confirmation. With `retained`, the sequence begins with the matching retained
   /// notifications (``Notification/isRetained``) and continues with new ones, without a gap or a repetition.
   ///
-  /// If `limit` deliveries wait in the sequence, the library drops none of them. Further deliveries wait on
-  /// the bus, and the bus slows down their posters. While one sequence is full, the bus also sends nothing to
+  /// A full sequence drops no delivery: once `limit` deliveries wait in it, further ones wait on the bus, and
+  /// the bus slows down their posters. While one sequence is full, the bus also sends nothing to
   /// the connection's other sequences, including those of ``monitor(_:)``. So read every sequence, or cancel
   /// it. To read sequences independently of each other, use a connection for each.
   ///
@@ -79,8 +79,8 @@ extension Connection {
   /// Ends the suspension.
   ///
   /// The bus first delivers the buffered notifications, in posting order. When the call returns, they are in
-  /// the sequences. If a sequence is full, some still wait on the bus. Cancelling the task does not stop the
-  /// call.
+  /// the sequences, except those that wait on the bus because a sequence is full. Cancelling the task does
+  /// not stop the call.
   public func resume() async throws(TribuneError) { try await link.suspend(false) }
 
   /// True if the bus has confirmed a suspension, but not yet its end.

@@ -58,7 +58,7 @@ public final class Connection: Sendable {
   ///     the welcome.
   ///   - reconnectTimeout: how long to look for a lost bus at the same address. With zero, the connection
   ///     does not reconnect. With nil, the library looks for ever, even after the bus has stopped
-  ///     (`shuttingDown`). With any time, a stop of the bus ends the connection.
+  ///     (`shuttingDown`). With a time limit, a stop of the bus ends the connection.
   ///   - identifiesPosters: true to give notifications their ``Notification/poster``. The bus sends the facts
   ///     about a poster before the poster's first notification, not with every notification.
   ///   - pace: how long the bus may pause this connection's posts for a slow observer. During a pause, frames

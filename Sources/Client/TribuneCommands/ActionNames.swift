@@ -63,8 +63,8 @@ struct ActionNames: Equatable, Sendable {
     WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
   }
 
-  /// Permits questions and, with `orValues`, value queries. Beside at least one of these, also permits *will*
-  /// and *did* messages. Throws for any other pattern. All patterns must have valid syntax.
+  /// Throws unless each pattern matches questions or, with `orValues`, value queries. Beside such a pattern,
+  /// also permits patterns of *will* and *did* messages. All patterns must have valid syntax.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
     for pattern in others.isEmpty ? patterns : others {

@@ -8,11 +8,11 @@ final class BusPresence: Sendable {
   private struct State {
     /// When the bus became reachable; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// The end of the clients' time to return to a bus that lost its state; nil if no bus lost its state.
+    /// When clients have had time to return to a bus that lost its state; nil if no bus lost its state.
     var settledAt: ContinuousClock.Instant?
   }
 
-  /// The time that clients get to return to a bus that lost its state. They retry at least once a second.
+  /// The time that clients get to return to a bus that lost its state. Clients try at least once a second.
   static let settling = Duration.seconds(5)
 
   private let state = Mutex(State())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A verb that is ready to run. The parser has checked the number of its operands and the syntax of its
-/// options, and `init` checks the values of both.
+/// A verb that is ready to run. The parser has checked the number of operands and the syntax of the options.
+/// `init` checks the values of operands and options.
 protocol Command: Sendable {
   /// The signals that the command handles through `Context.signals`. Other signals keep their default effect.
   var signals: [Int32] { get }

@@ -266,7 +266,8 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time in which to connect; nil for the time of --timeout.
-  ///   - saysLoss: true to report, even with --quiet, a reconnection after which notifications are missing.
+  ///   - saysLoss: true to report, even with --quiet, a reconnection after which notifications may be
+  ///     missing.
   ///   - consequence: returns the end of the report, which is empty or begins with "; ". The argument is the
   ///     number of missed notifications; nil if the bus did not know this connection.
   func connectToStay(

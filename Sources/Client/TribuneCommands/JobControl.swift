@@ -5,7 +5,8 @@ import TribuneSystem
 import TribuneWire
 
 /// Stops this process after Ctrl-Z. Before the stop, this type suspends the connection's notifications on the
-/// bus, because a stopped process does not read, and would delay posters. After `fg`, this type resumes them.
+/// bus, because a stopped process does not read, and would delay posters. After `fg`, this type resumes the
+/// notifications.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 

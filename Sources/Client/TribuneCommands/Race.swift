@@ -14,8 +14,8 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   return nil
 }
 
-/// - Parameter presence: if not nil, the limit starts again whenever a lost bus returns. If the bus does not
-///   return, this function sets no limit, and `work` must end by itself.
+/// - Parameter presence: if not nil, the limit starts again whenever a lost bus returns. While the bus is
+///   lost, `work` has no limit.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
   sleep: @escaping @Sendable (Duration) async -> Void = sleep,

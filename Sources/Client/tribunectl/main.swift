@@ -6,6 +6,6 @@ import TribuneSystem
 ThisProcess.begin("tribunectl", failure: 255)
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
 Task.detached { ThisProcess.exit(await program.run()) }
-// If this thread waited with `await`, Dispatch would take it over, and unblock the signals that the verb
-// waits for. These signals would then end the process.
+// If this thread waited with `await`, Dispatch would take the thread over, and unblock the signals that the
+// verb waits for. These signals would then end the process.
 ThisProcess.waitForExit()

@@ -32,7 +32,8 @@ import TribuneWire
       unsafe value = try JSONText.load(bytes, flags)
     } catch {
       guard error.isOverflow else { throw error.error }
-      // A number exceeds 64 bits, so read all numbers as `Double`. Integers above 53 bits then lose digits.
+      // A number exceeds 64 bits. This retry reads all numbers as `Double`, and so rounds integers above 53
+      // bits.
       do throws(JSONText.Failure) {
         unsafe value = try JSONText.load(bytes, flags | JSON_DECODE_INT_AS_REAL)
       } catch {

@@ -14,8 +14,9 @@ import TribuneWire
   static var flags: Set<String> { get }
   /// The names of the options with a value.
   static var options: Set<String> { get }
-  /// True if the program must not start with an error in its settings, because it could expose private data.
-  /// A program that enforces vetoes must return false: while it does not run, its vetoes have no effect.
+  /// True if the program must not start while its settings have an error, because a faulty setting could
+  /// expose private data. A program that enforces vetoes must return false: while such a program does not
+  /// run, its vetoes have no effect.
   static var needsFaultlessSettings: Bool { get }
   static func load(from directory: String?) -> (Settings, [Diagnostic])
 

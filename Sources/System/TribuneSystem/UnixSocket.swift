@@ -76,8 +76,8 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
-  /// If more clients than this wait, the rest blocks in connect(2). A longer backlog would not serve these
-  /// clients sooner. The systemd units of the bus have the same number.
+  /// The number of clients that can wait. Further clients block in connect(2); a longer backlog would not
+  /// serve them sooner. The systemd units of the bus have the same number.
   private static let backlog: CInt = 1024
 
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {

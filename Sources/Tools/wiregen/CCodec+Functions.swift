@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// After a failure, the C readers and writers ignore all calls. So the callers of generated functions check
-/// for failure only once, at the end.
+/// After a failure, a reader or writer in C ignores all further calls. Callers of the generated functions
+/// therefore check for a failure only once, at the end.
 extension CCodec {
   var source: String {
     let head =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates the C client's test against the golden vectors.
+/// Generates the C client's test of the golden vectors (Tests/Unit/TribuneWireTests/Vectors).
 struct CVectors {
   private let codec: CCodec
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Generates tools/tribune-frames.lua. A display filter has a name such as `tribune.query`, or
-/// `tribune.post.options` if the field's name alone is ambiguous.
+/// Generates tools/tribune-frames.lua: the tables from which Wireshark's dissector (tools/tribune.lua) knows
+/// the frames. In a display filter, a field is called `tribune.NAME`, such as `tribune.query`. If fields of
+/// this name differ in type, or the header has this name, the field is called `tribune.OF.NAME`, such as
+/// `tribune.post.options`.
 struct DissectorTables {
   private static let headerNames: Set = [
     "kind", "flags", "length", "sender", "serial", "name", "object", "payload", "newer",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fills the tables of a Markdown document. The fields of a kind go below `### word (12)`, the fields of a record below
-/// `<!-- NAME -->`.
+/// Fills the tables of a Markdown document. The table of a frame's fields goes below a heading such as `###
+/// ask (12)`, and the table of a record's fields below a line `<!-- NAME -->`.
 struct Tables {
   private let description: Description
   private var listed: [String: String] = [:]

@@ -252,8 +252,8 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
-  /// must not block. Because of another rule, D-Bus may deliver the same signal from another sender. `handle`
-  /// gets this signal, too, so `DBusSignals` checks the sender.
+  /// must not block. If another rule makes D-Bus deliver such a signal of another sender, `handle` gets this
+  /// signal, too. So `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

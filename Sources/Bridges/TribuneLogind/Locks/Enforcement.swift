@@ -2,9 +2,13 @@
 
 /// The logind locks and masked systemd targets that enforce the vetoes. logind has one lock for all kinds of
 /// shutdown, and one for all kinds of sleep. A lock shows the reasons of the vetoes. A masked target stops
-/// all users and all ways to start the action. A lock stays full until the targets of its vetoed actions are
-/// masked. After that, an override of one of the lock's actions lifts the lock. Without an override, the lock
-/// becomes weak if a full lock would stop even root from the lock's other, allowed actions.
+/// all users and all ways to start the action.
+///
+/// At first, a lock is full, and stops all its actions, even those without a veto. Once the targets of the
+/// vetoed actions are masked, the lock changes in two cases:
+/// - An override allows one of the lock's actions: the lock ends.
+/// - There is no override, and a full lock would stop even root from an action without a veto: the lock
+///   becomes weak.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
@@ -20,7 +24,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   ///   - overridden: questions that the bus allowed despite vetoes.
   ///   - masksTargets: true for `Enforce=mask`, false for `Enforce=inhibit`. If false, the targets of a
   ///     lock's vetoed actions are masked in two cases: an override allows one of the lock's actions, or a
-  ///     full lock would stop even root from the lock's other, allowed actions.
+  ///     full lock would stop even root from an action without a veto.
   ///   - bindsRoot: true if a full lock stops root (since systemd 257); nil until logind has replied.
   ///   - masked: the masked targets; nil if unknown, for example after a failure to mask.
   package init(

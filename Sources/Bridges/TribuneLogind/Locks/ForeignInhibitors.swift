@@ -13,7 +13,7 @@ final class ForeignInhibitors {
     var copy: Int
   }
 
-  /// At most this many locks of a question become holds. One hold is enough for a veto.
+  /// For each question, at most this many locks become holds. One hold is enough for a veto.
   private static let inhibitorsMax = 100
 
   private var holds: [Key: Tribune.Hold] = [:]

@@ -113,7 +113,8 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // The lock ends when both copies of its descriptor are closed: the removed one and the stored one.
+    // The lock ends when two copies of its descriptor are closed: this process's copy, which closes when
+    // `lock` is freed, and the copy in the descriptor store.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

@@ -22,7 +22,7 @@ extension Objection {
   }
 
   /// The outcomes that veto, among those that `isMeant` selects. A verdict does not show whether a failure
-  /// was a veto, so failures count only if none of these outcomes is an explicit veto.
+  /// was a veto, so failures count only if no selected outcome is an explicit veto.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits how many signals of one rule the bridge posts in a second, and how many posts are in flight.
+/// Limits how many signals of one rule the bridge posts in a second, and how many posts wait for the bus.
 nonisolated package struct SignalBudget {
   package static let perSecond = 20
   package static let waitingMax = 100

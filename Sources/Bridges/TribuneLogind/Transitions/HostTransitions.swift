@@ -5,7 +5,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Announces transitions (a shutdown or sleep) on the bus, and waits until the observers are ready.
+/// Announces transitions (a shutdown or sleep) on the bus, and waits until awaited observers are ready.
 final class HostTransitions {
   /// The part of logind's delay that this program needs for its own work.
   private static let margin = Duration.milliseconds(250)

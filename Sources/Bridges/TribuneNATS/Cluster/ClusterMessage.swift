@@ -16,7 +16,8 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case roster = "Tribune-Roster"
     /// In a message of a bucket, this header shows that the key was deleted.
     case operation = "KV-Operation"
-    /// JetStream rejects the message unless the subject's last message has this revision (0: there is none).
+    /// JetStream rejects the message unless the subject's last message has this revision. 0 stands for no
+    /// last message.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     /// JetStream drops a message if a recent one had the same id.
     case messageID = "Nats-Msg-Id"

@@ -14,7 +14,7 @@ nonisolated struct Neighbours {
 
   private var all: [String: Neighbour] = [:]
 
-  /// Remembers every host of the roster, and other hosts up to `hostsMax`.
+  /// Remembers every host of the roster, but other hosts only until `hostsMax` hosts are known.
   mutating func remember(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant

@@ -4,9 +4,10 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Records in a file which messages have arrived from the durable stream, to find duplicates and gaps. Each
-/// sending instance (`ExportCounter`) numbers its notifications, which arrive in this order. The record uses
-/// these numbers, because a NATS server may reuse the stream's own numbers after a SIGKILL.
+/// This host's record, in a file, of the messages that have arrived from the durable stream. By this account,
+/// the gateway finds duplicates and gaps. Each `ExportCounter` of a sending host numbers its notifications,
+/// which arrive in the order of these numbers. The account uses these, because a NATS server that was killed
+/// (SIGKILL) may use the stream's own numbers again.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
   /// How many instances (`ExportCounter.instance`) of each host the account remembers.
@@ -44,8 +45,8 @@ nonisolated struct DurableAccount: Equatable, Sendable {
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// Returns the number of the first message to read. If the account is of another stream, the gateway reads
-  /// from the start.
+  /// Returns the number of the first message to read from the stream that was created at this time; 1 if the
+  /// account is of another stream.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1

@@ -43,7 +43,8 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// A new consumer starts after this account's last message, or with new messages if the account is nil.
+  /// Nil if `hasAccount` is false. A new consumer then starts with new messages, and otherwise after the
+  /// account's `position`.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -51,7 +52,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // In the same stream, the new consumer continues after the account's last message, so gaps in the
+      // In the same stream, the new consumer continues after the account's `position`, so gaps in the
       // senders' numbers will show a loss. In another stream, the loss must be reported now.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
@@ -61,8 +62,8 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // A kill must lose neither a post under way nor an unannounced loss. In both cases, `acknowledge`
-      // writes the account later.
+      // This process may be killed. So the file must not count a message that is still being posted, nor hide
+      // a loss that is not announced yet. In these cases, `acknowledge` writes the account later.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true

@@ -6,8 +6,9 @@ import TribuneWire
 /// The durable stream in JetStream, and this host's consumer. Each call blocks.
 ///
 /// A consumer has one unacknowledged message at most, so redelivery keeps the order. If the stream is half
-/// full or refuses a message, this type removes the messages that all consumers have acknowledged. JetStream
-/// can also remove these by itself, but with this setting, NATS 2.9 loses other messages after a SIGKILL.
+/// full or refuses a message, this type removes the messages that all consumers have acknowledged. With a
+/// retention policy by interest, JetStream would remove these by itself. But with such a policy, a NATS 2.9
+/// server that is killed (SIGKILL) loses other messages.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
@@ -39,9 +40,10 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// Makes the stream and the consumer if they are missing. A new consumer starts after the last message of
-  /// `account`, or at the stream's start if `account` is of another stream. If `account` is nil, the consumer
-  /// starts with new messages.
+  /// Makes the stream if it is missing. With `needsConsumer`, also makes a missing consumer, which reads:
+  /// - the messages after the `position` of `account`, if `account` is of this stream
+  /// - all messages, if `account` is of another stream
+  /// - only messages that the stream stores from now on, if `account` is nil
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -213,8 +215,9 @@ import TribuneWire
     return unsafe info.pointee.AckFloor.Stream
   }
 
-  /// Acknowledges the delivered message if the stream no longer has it. After a SIGKILL, NATS 2.9 may
-  /// otherwise wait for this acknowledgement for ever.
+  /// Acknowledges the last delivered message if the stream no longer has this message. A NATS server that is
+  /// killed (SIGKILL) can forget acknowledgements. NATS 2.9 would then wait for ever for the acknowledgement
+  /// of the removed message, and deliver no other message to this consumer.
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)

@@ -25,7 +25,7 @@ final class LeaseChanges {
   private let isRunning: @Sendable (LeaseOwner) -> Bool
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: the time for a change, including the wait for its turn.
+  /// - Parameter span: the time for a change, including the wait for the owner's earlier changes.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {

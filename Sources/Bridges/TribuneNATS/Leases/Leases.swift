@@ -226,7 +226,8 @@ final class Leases: Delegate {
     post(notice, of: name, by: host)
   }
 
-  /// Posts a notice. Beyond `noticesMax` posts in flight, drops the notice: waiting programs also poll.
+  /// Posts a notice. If `noticesMax` posts already wait for the bus, drops the notice, because programs that
+  /// wait for a lease also poll.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
     guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =

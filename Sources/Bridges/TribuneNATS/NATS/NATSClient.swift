@@ -212,7 +212,8 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// Waits for a pong. By then, the server has read all messages that were published before the ping.
+  /// Sends a ping, and waits for the pong. By then, the server has read all messages that were published
+  /// before the ping.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }

@@ -12,7 +12,7 @@ nonisolated struct ExportCounter {
   /// Counts lost notifications of unknown names. The next number shows importers the gap.
   mutating func skip(_ count: UInt64) { sequence += count }
 
-  /// Beyond `namesMax` names, all counts of names restart, which can hide a gap.
+  /// Beyond `namesMax` names, the counts of all names restart, which can hide a gap.
   mutating func next(_ name: String) -> ExportNumber {
     sequence += 1
     if counts.count >= Self.namesMax, counts[name] == nil { counts = [:] }

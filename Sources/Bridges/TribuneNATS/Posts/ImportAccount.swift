@@ -21,8 +21,8 @@ nonisolated struct ImportAccount {
     var last: [String: ExportNumber]
   }
 
-  /// The two instances (`ExportCounter.instance`) of each host that sent most recently. The second can be a
-  /// former one with notifications on their way, or another gateway with the same host name.
+  /// For each host, the two instances (`ExportCounter.instance`) whose notifications arrived last. The second
+  /// can be a former instance with notifications on their way, or that of another gateway with the same name.
   private var origins: [String: [Origin]] = [:]
   /// The hosts in the order in which the account forgets them.
   private var order: [String] = []

@@ -6,7 +6,7 @@ import TribuneService
 nonisolated struct Alarm {
   private var set: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
 
-  /// Sets the timer, unless it is set for an earlier time. `sound` must begin with `stop()`.
+  /// Sets the timer, unless it is set for an earlier time. `sound` must first call `stop()`.
   mutating func set(for due: ContinuousClock.Instant, _ sound: @escaping @Sendable () -> Void) {
     if let set, set.due <= due { return }
     set?.task.cancel()

@@ -58,7 +58,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // One refused pattern must not affect the others, so each pattern is attached separately.
+    // One refused pattern must not affect the others, so each pattern gets its own delegates.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       let veto = await hold(pattern, on: bus)

@@ -32,8 +32,8 @@ nonisolated final class HostDelegate: Delegate {
     await work?(delegate)
   }
 
-  /// Abstains if a gateway asks: the question came from another host, or is for this host only. This
-  /// gateway's questions for FleetLock clients are the exception.
+  /// Abstains if a gateway asks, because such a question came from another host, or is for this host only.
+  /// This gateway's questions for FleetLock clients are the exception.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {

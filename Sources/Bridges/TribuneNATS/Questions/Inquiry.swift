@@ -6,7 +6,7 @@ import Tribune
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// The host is not in the roster. Its answers count, but without an answer, it abstains.
+  /// The host is not in the roster. Its answers count. If it does not answer, this counts as abstaining.
   case unlisted
 }
 
@@ -17,7 +17,7 @@ nonisolated struct Inquiry {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// The caller extends the delegate's time by this duration, and checks whether the NATS server responds.
+    /// The caller must extend the delegate's time by this duration, and check if the NATS server responds.
     case prove(within: Duration)
     case conclude(Answer)
   }

@@ -24,7 +24,8 @@ final class RetainedExchange {
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// The connection, its observation, and how many retained notifications the gateway has read from it.
+  /// The connection, its observation, and how many of the observation's retained notifications the gateway
+  /// has read.
   private var reading: (bus: Connection, notifications: Notifications, retainedCount: Int)?
   private var isInterrupted = false
   /// Nil until the gateway has read all retained notifications. Before that, the gateway must not post values
@@ -116,8 +117,8 @@ final class RetainedExchange {
   }
 
   func tick() {
-    // `notifications.retainedCount` counts a notification once for each pattern that it matches, and
-    // decreases when an extra copy arrives. The last decrease may follow the check after the last delivery.
+    // `notifications.retainedCount` counts a notification once for each pattern that it matches. The library
+    // subtracts each extra copy when the copy arrives, perhaps after the last check in `export`.
     importIfRead()
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { publish(key, again: true) }

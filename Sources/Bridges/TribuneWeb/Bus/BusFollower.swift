@@ -13,7 +13,7 @@ final class BusFollower {
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
   private static let listSeconds = (watched: 5, else: 30)
-  /// How long the follower keeps the lists fresh after a request. Prometheus usually asks more often.
+  /// How long the follower keeps the lists fresh after an HTTP request. Prometheus usually asks more often.
   private static let lookSeconds = 300
   private static let listWait = Duration.seconds(1)
   /// If the bus does not reply for this time, the page shows the bus as not answering.

@@ -31,7 +31,8 @@ nonisolated package struct BusCounters: Sendable {
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
-  /// Sorts the rows. Users take turns, so a user with many rows cannot displace other users' rows.
+  /// Returns each user's first row, then each user's second row, and so on. So a user with many rows cannot
+  /// displace other users' rows.
   private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
     var turns: [UInt32?: Int] = [:]
     return rows.enumerated().map { place, row in

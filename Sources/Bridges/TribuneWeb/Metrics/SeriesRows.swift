@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The time series made from rows of counters. The first rows have a series each, and all others share one.
-/// If a counter falls, Prometheus assumes that it restarted from 0. Therefore, the shared series adds up
+/// Prometheus assumes that a counter that falls has restarted from 0. Therefore, the shared series adds up
 /// increments, and does not fall when a row gets its own series.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   package private(set) var own: [Row] = []

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// The JSON has times instead of ages, so a section's JSON stays equal while the bus does not change.
+/// The JSON has times instead of ages, so it stays the same while the bus does not change.
 nonisolated extension BusPicture {
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
@@ -41,8 +41,8 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // If the list is too long, the bus first omits participants that are not awaited. So if all listed ones
-      // with a connection are awaited, omitted ones may be awaited, too.
+      // If not all participants fit, the bus prefers those for which the query waits. So if the query waits
+      // for all listed ones with a connection, it may also wait for omitted ones.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -113,7 +113,8 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// `now` is in microseconds. Whole seconds make the result the same in later calls for the same event.
+  /// `now` is in microseconds. The result is rounded to seconds, so later calls for the same event give the
+  /// same result.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

@@ -3,12 +3,14 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Decides by the policy what each connection may do. A replay skips these decisions, because the log has
-/// only accepted frames. After the replay, the server calls `apply` with the current policy, as at a reload.
+/// Decides by the policy what each connection may do. A replay of the log after a restart skips these
+/// decisions, because the log has only accepted frames. After the replay, the server calls `apply` with the
+/// current policy, as at a reload.
 extension Bus {
   // MARK: Messages
 
-  /// - Parameter route: the route of the name and object, in which this method caches the decision.
+  /// - Parameter route: the index of the route (`NotificationCenter`) of the name and the object. This method
+  ///   caches the decision in the route.
   @inline(__always) mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -21,7 +23,8 @@ extension Bus {
     guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
-  /// - Parameter chain: the chain of the name and object, in which this method caches the decision.
+  /// - Parameter chain: the index of the chain (`DelegateChains`) of the name and the object. This method
+  ///   caches the decision beside the chain.
   mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
   ) throws(WireError) {
@@ -142,7 +145,7 @@ extension Bus {
       .first?.receivers ?? []
   }
 
-  /// The receivers that may learn of a delegate, in groups that see the same patterns. The delegate's
+  /// The receivers that may learn of a delegate, grouped by the patterns that they see. The delegate's
   /// connection sees all patterns. Others see the patterns that match a name which they may list or ask.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]

@@ -74,7 +74,7 @@ struct LineTree {
 
   /// Calls `body` with the index (in the lines given to `init`) of each line with a pattern that covers all
   /// of `pattern`. If `overlapping` is true, a pattern that covers a part of `pattern` is enough. If hashes
-  /// collide, `body` also gets lines without such a pattern. It can get a line twice.
+  /// collide, `body` also gets lines without such a pattern. `body` can get a line twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

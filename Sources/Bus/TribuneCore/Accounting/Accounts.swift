@@ -110,7 +110,8 @@ package final class Accounts {
     return unreservedTotal(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// Throws if the amount does not fit in the share. Ignores detached connections (`Bus.markDetached`).
+  /// Throws if the amount does not fit in the share. Ignores the charges of detached connections
+  /// (`Bus.markDetached`).
   ///
   /// - Parameter uncounted: further charges of the user to ignore.
   package func require(

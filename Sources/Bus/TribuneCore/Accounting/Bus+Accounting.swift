@@ -7,7 +7,8 @@ extension Bus {
   private static let registrationOverhead = 64
   /// The bytes charged for a query or an awaited post, in addition to its content.
   private static let underWayOverhead = 192
-  /// The bytes charged for each participant, observer and outcome in `Standing`, in addition to its texts.
+  /// The bytes charged for each participant and each standing outcome of a query, and for each observer of an
+  /// awaited post, in addition to their texts.
   static let participantOverhead = 128
 
   mutating func closeAccount(of slot: ConnectionSlot) {
@@ -22,8 +23,9 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// Marks a connection whose client has not returned after a restart. Its charges do not count in the user's
-  /// share. Otherwise, its registrations would count twice when the client registers again.
+  /// Marks a connection whose client has not returned after a restart. The charges of this connection then do
+  /// not count in the user's share. If they did, the same registrations would count twice when the client
+  /// registers again.
   package mutating func markDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -116,9 +118,9 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// Returns the number of bytes of kept userInfo that are exempt from the user's share. This number is
-  /// `length` if the user has no other query with kept userInfo, and the log has enough capacity for `length`
-  /// and `other`. If not, it is 0.
+  /// A query *keeps* its userInfo if the bus cannot send all its questions at once. Returns `length` if the
+  /// kept bytes are exempt from the user's share of the log, else 0. They are exempt if the user has no other
+  /// query with kept userInfo, and the log has enough capacity for `length` and `other`.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {

@@ -15,7 +15,7 @@ final class ActionRegistration {
   /// nil if the action is about all objects.
   let object: ExactText?
   let began: Instant
-  /// Matching holds with higher ids came too late for this action.
+  /// The last id of holds and delegates when the action began. Matching holds with higher ids came too late.
   let lastDelegate: DelegateID
 
   init(
@@ -86,7 +86,8 @@ struct Actions {
 
   mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
 
-  /// Restores an action. The holds that came too late for it must already be restored, and be among `holds`.
+  /// Restores an action. The holds that came too late for this action must already be restored, and be among
+  /// `holds`.
   mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
     insert(action)
     for hold in holds where action.isTooLate(hold) { count(hold) }

@@ -53,8 +53,8 @@ extension Bus {
     return id
   }
 
-  /// Throws unless the policy allows the connection to post the *will* of the action. An action under way
-  /// makes late holders wait for its end, so permission to ask must not be enough to begin an action.
+  /// Throws unless the policy allows the connection to post the *will* of the action. Permission to ask
+  /// is not enough to begin an action, because clients that hold too late wait for the action's end.
   func requirePermissionToAct(_ name: String, object: String, from slot: ConnectionSlot) throws(WireError) {
     guard let will = NameSyntax.will(forQuestion: name) else {
       throw neverAsked(name, .invalidName)

@@ -144,8 +144,8 @@ extension Bus {
     }
   }
 
-  /// True if the parent query has asked a delegate of this user. Otherwise, the user must not learn whether
-  /// the parent query exists.
+  /// True if the parent query has asked a delegate of this user. If it has not, the user must not learn
+  /// whether the parent query exists.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)

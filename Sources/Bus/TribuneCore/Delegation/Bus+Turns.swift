@@ -31,8 +31,9 @@ extension Bus {
     }
   }
 
-  /// Ends a delegate's turn (`QuestionTurns`) in `parent` when the delegate asks a nested query. Otherwise,
-  /// the nested questions could wait forever for this turn. Returns the inboxes that now have a free turn.
+  /// Ends a delegate's turn (`QuestionTurns`) in `parent` when the delegate asks a nested query. If the turn
+  /// did not end, the nested questions could wait for it forever. Returns the inboxes that now have a free
+  /// turn.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid

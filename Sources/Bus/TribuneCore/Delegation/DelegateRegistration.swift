@@ -87,7 +87,8 @@ package final class DelegateRegistration {
   }
 
   /// The entry by which replaced delegates learn of this delegate. The entry has only the first few patterns:
-  /// if one `set` replaces thousands of delegates of a connection, its queue gets thousands of these entries.
+  /// if one `set` replaces thousands of delegates of one connection, the connection's queue gets thousands of
+  /// these entries.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

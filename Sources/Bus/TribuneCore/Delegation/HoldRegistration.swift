@@ -12,7 +12,8 @@ final class HoldRegistration: Hashable {
   /// nil if the hold is for any object.
   let object: String?
   var why: String
-  /// The serial of the last `amend`, nil without one. It stays in use until the next, or until the hold ends.
+  /// The serial of the last `amend`; nil without one. The serial stays in use until the next `amend` of the
+  /// hold, or until the hold ends.
   var amendment: Serial?
   let taken: Instant
   let expiry: Instant?

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// Limits the length of a verdict's reasons and identities. Otherwise, many holds and delegates could make
-/// the verdict arbitrarily long.
+/// Limits the length of a verdict's reasons and identities. Without these limits, many holds and delegates
+/// could make the verdict arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int

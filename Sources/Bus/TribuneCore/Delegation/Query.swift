@@ -89,7 +89,7 @@ struct Query {
   private(set) var standing: [Outcome] = []
   private(set) var omittedHolds = 0
   /// True if a delegate or a hold has the query's name itself as its pattern, and not only a pattern with a
-  /// star. Also true for a query that was restored after a restart, for which the bus does not know this.
+  /// star. Also true for a query that was restored after a restart, because the log lacks this fact.
   var isMetByName = true
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
@@ -210,9 +210,9 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// Finds the next participant whose delegate is attached, and settles participants before it as `gone`.
-  /// Begins to wait for the found participant. The caller must call `takeTurn` with the returned index.
-  /// Returns nil if the bus must not ask another participant now.
+  /// Finds the next participant whose delegate is attached, and begins to wait for it. Skips participants
+  /// whose delegates have left, and settles these as `gone`. The caller must then call `takeTurn` with the
+  /// returned index. Returns nil if the bus must not ask another participant now.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
     {

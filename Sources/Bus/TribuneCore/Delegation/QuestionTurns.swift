@@ -10,8 +10,9 @@ import TribuneWire
 /// a user's share is less than one question, the user can still have one.
 ///
 /// A question *has its turn* from when the bus sends it until the delegate answers, defers, or asks a nested
-/// query. If the bus stops waiting before that, the question is *unread*, and keeps its turn. The turn ends
-/// when the client has read all frames that were queued when the server's next check began (`takeReport`).
+/// query. If the bus stops waiting before that, the question is *unread*, and keeps its turn. If other
+/// questions wait, the server checks what the client reads (`takeReport`). The turn ends when the client has
+/// read all frames that were queued when such a check began.
 struct QuestionTurns {
   struct Waiting {
     let number: UInt64
@@ -124,7 +125,7 @@ struct QuestionTurns {
   /// Call this when the delegate has answered, deferred or asked a nested query, or did not get the question.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
-  /// Call this when the bus stops waiting without an answer. The question becomes unread.
+  /// Call this when the bus stops waiting for the delegate without an answer. The question becomes unread.
   mutating func abandon(of uid: UInt32) {
     users[knownPlace(of: uid)].unread += 1
     unreadCount += 1

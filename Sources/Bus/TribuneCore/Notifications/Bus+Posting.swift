@@ -85,7 +85,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Usually, all receivers get the post at once. The effect then has the route's own array, without a copy.
+    // Usually, all receivers get the post at once. The effect then shares the array in the route cache.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { receiver in
@@ -155,8 +155,8 @@ extension Bus {
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
     // The earlier bus has counted its buffered notifications, and a hand-over passes them on.
     if restoring.isReplaying { return }
-    // If a user exceeds its share of unread bytes, half of the share is divided equally among its suspended
-    // connections' buffers. Without this limit, one large old buffer would starve the user's other buffers.
+    // If a user exceeds its share of unread bytes, the buffers of the user's suspended connections divide
+    // half of the share equally. Without this limit, one large old buffer would starve the other buffers.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)

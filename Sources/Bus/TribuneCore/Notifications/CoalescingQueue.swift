@@ -4,8 +4,8 @@ import TribuneWire
 
 /// A FIFO queue. A caller can also remove elements by key, such as those that a new element replaces.
 ///
-/// `numbers` can refer to removed entries. Compaction keeps the number of removed entries proportional to the
-/// number of elements.
+/// A removed element leaves an empty entry, to which `numbers` can still refer. When most entries are empty,
+/// the queue *compacts*: it drops the empty entries.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -26,8 +26,8 @@ struct CoalescingQueue<Element> {
   private(set) var count = 0
   private(set) var byteCount = 0
 
-  /// - Parameter number: queues with different numbers compact at different times. The buffers of connections
-  ///   that get the same notifications would otherwise all compact in one loop iteration.
+  /// - Parameter number: queues with different numbers compact at different times. With equal numbers, the
+  ///   buffers of connections that get the same notifications would all compact in one loop iteration.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }

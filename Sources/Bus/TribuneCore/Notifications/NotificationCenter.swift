@@ -6,7 +6,7 @@ package import TribuneWire
 /// Finds the connections that receive a notification.
 ///
 /// A route is the list of the connections that receive notifications of a given name and object. It has each
-/// connection once. Delegates receive the notifications that announce or report an action on their object.
+/// connection once. Delegates receive the will- and did-notifications about their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern

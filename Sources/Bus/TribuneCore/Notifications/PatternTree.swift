@@ -9,8 +9,8 @@ package import TribuneWire
 /// lookup visits each node at most once. The tree compares tokens and objects as numbers (`TextNumbers`).
 ///
 /// A pattern that loses its last registration keeps its node, because programs repeatedly cancel an
-/// observation and observe the same name again. If there are more than `unusedMax` such patterns, the tree
-/// drops the node of the pattern that came first, unless this pattern has registrations again.
+/// observation and observe the same name again. If more than `unusedMax` patterns have lost their last
+/// registration, the tree drops the node of the first of these, unless this pattern has registrations again.
 ///
 /// A key can have several patterns, and several registrations with one pattern. The tree is a class, because
 /// copies of a struct would share the nodes.

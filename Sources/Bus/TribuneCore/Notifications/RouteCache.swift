@@ -6,7 +6,7 @@ import TribuneWire
 /// A set-associative cache of the receivers of messages, by name and object. Hostile names cannot enlarge it.
 ///
 /// Each hash can use four entries. With only one entry for each hash, 1,000 names in 2,048 entries would
-/// collide so often that a quarter of the posts would lack a cached route.
+/// collide so often that the cache would lack the receivers of a quarter of the posts.
 struct RouteCache<Receiver> {
   struct Place {
     fileprivate let hash: UInt64
@@ -27,7 +27,7 @@ struct RouteCache<Receiver> {
   private static var placesEach: Int { 4 }
   /// The limit of receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// After `invalidate`, the arrays of the old routes can still contain at most this many receivers in all.
+  /// If the routes contain more than this many receivers in all, `invalidate` frees their arrays.
   private static var receiversLeftMax: Int { 4096 }
 
   private static var capacityKeptMax: Int { 64 }

@@ -225,6 +225,6 @@ struct Declarations {
 
 package struct ConfiguredProtocols {
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// Patterns whose protocol no file defines now. They keep it, because their objects have delegates.
+  /// Patterns that keep a protocol which no file defines now, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

@@ -65,11 +65,13 @@ extension Bus {
     }
   }
 
-  /// Settles as `gone` the delegates that were not restored. Emits the questions whose turn has come.
+  /// Settles as `gone` the participants whose delegates were not restored. Emits the questions whose turn has
+  /// come.
   /// Concludes awaited posts that no longer wait for an observer.
   ///
   /// Call this once, after these steps: the server has replayed all frames, restored all other state, called
-  /// `dropEffects`, and disconnected lost connections. The server must perform the effects of this call.
+  /// `dropEffects`, and disconnected the connections that it cannot continue. The server must perform the
+  /// effects of this call.
   package mutating func finishRestoring(at now: Instant) {
     ids.queries.finishRestoring()
     ids.delegates.finishRestoring()
@@ -80,7 +82,8 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// The kinds of unfinished work. A compaction of the log writes them as entries of their own.
+  /// The kinds of unfinished work. A compaction of the log writes an entry for each query, action and awaited
+  /// post, and for the turns of each connection.
   package enum UnderWay {
     case query
     case action

@@ -6,9 +6,10 @@ import TribuneWire
 /// Checksums of each connection, query and other part of the state that a replay must restore exactly.
 ///
 /// A digest lacks the last ids, buffered notifications, posts that wait for an idle bus, and
-/// `Connection.isDetached`. The server restores these without a replay, or counts their losses. A digest also
-/// lacks the turns of questions, which `finishRestoring` completes after the replay. It lacks exempt bytes
-/// (`exemptLength`), because a replay lifts the log's limit, and can then exempt more than the earlier bus.
+/// `Connection.isDetached`. The server restores these separately. It counts buffered notifications that it
+/// cannot restore as lost. A digest also lacks the turns of questions, which `finishRestoring` completes
+/// after the replay. It lacks exempt bytes (`exemptLength`), because a replay lifts the log's limit, and can
+/// then exempt more than the earlier bus.
 package struct BusDigest {
   package enum Part: Comparable {
     case connection, query, action, awaitedPost, retained, account
@@ -21,8 +22,8 @@ package struct BusDigest {
   }
 
   private var checksums: [Key: UInt64] = [:]
-  /// True if a retained notification has a file. If the keeper lacks the file, the replay drops the
-  /// notification, so `differences` then does not compare retained notifications.
+  /// True if a retained notification has a file. `differences` then does not compare retained notifications,
+  /// because a replay drops a notification if the keeper lacks its file.
   fileprivate var hasRetainedFiles = false
 
   fileprivate mutating func add(_ part: Part, _ number: UInt64, serial: Serial = 0, _ checksum: Checksum) {

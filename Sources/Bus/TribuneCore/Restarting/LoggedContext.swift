@@ -32,7 +32,7 @@ enum LoggedContext {
 
   var delegateTimeout: UInt32? { if case .attach(let timeout, _) = self { timeout } else { nil } }
 
-  /// The number of delegates that the `attach` replaced. At a replay, the log may no longer have all of them.
+  /// The number of delegates that the `attach` replaced. At a replay, the log can lack some of these.
   var replacedCount: Int? { if case .attach(_, let replaced) = self { replaced.count } else { nil } }
 
   static func ofAttach(timeout: UInt32, replacing replaced: [DelegateRegistration]) -> ByteBuffer {

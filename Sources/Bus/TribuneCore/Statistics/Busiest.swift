@@ -6,7 +6,7 @@ import TribuneWire
 /// All other keys share one tally.
 package struct Busiest<Key: Hashable, C: Counts> {
   package static var countMax: Int { 1000 }
-  /// Eviction must rank all keys, so it removes many keys at once.
+  /// Eviction must rank all keys. So that it is rare, it removes this many keys at once.
   private static var slack: Int { 256 }
 
   private var tallies: [Key: Tally<C>] = [:]

@@ -87,7 +87,8 @@ struct Linker {
     }
   }
 
-  /// Reports and breaks a cycle. Each waiting declaration has a waiting parent, so the path reaches a cycle.
+  /// Reports and breaks a cycle. Each waiting declaration has a waiting parent, so the path from parent to
+  /// parent reaches a cycle.
   private mutating func breakCycle(reachedFrom start: Int) {
     var path: [Int] = []
     var places: [Int: Int] = [:]

@@ -22,7 +22,7 @@ struct ProtocolParser {
   let file: String
   var lexer: Lexer
   var token: Token
-  /// The token after `token`, with which the parser distinguishes keywords from names.
+  /// The token after `token`. By this token, the parser distinguishes keywords from names.
   var following: Token
   private var list = DiagnosticList()
   private var declarations: [ProtocolDeclaration] = []

@@ -13,7 +13,7 @@ import TribuneWire
 ///
 /// docs/ARCHITECTURE.md (*The server*) lists the parts. A part calls only parts above it in that list.
 final class BusServer: EventLoopTarget {
-  /// The number of counter slots in the log, one for each connection. `ConnectionsMax=` cannot be higher.
+  /// The number of counter slots in the log (`SessionCounters`), and the upper limit of `ConnectionsMax=`.
   nonisolated static let slotCount = 1 << 17
 
   private static let fewClients = 64
@@ -24,7 +24,7 @@ final class BusServer: EventLoopTarget {
     case serving
     /// Final.
     case ending(by: Instant)
-    /// Final.
+    /// The bus was handed over, and must not change. Final.
     case sealed
   }
 
@@ -50,8 +50,8 @@ final class BusServer: EventLoopTarget {
   let timer = DeadlineTimer()
   private var phase = Phase.serving
   /// If true, this iteration first sends the output that earlier iterations postponed, and then reads input.
-  /// If false, it reads input first. The value alternates between busy iterations. If output always came
-  /// first, a user with constant output would have no time left for its input.
+  /// If false, this iteration reads input first. Each busy iteration (`isBusy`) toggles the value. If output
+  /// always came first, a user with constant output would have no time left for its input.
   private var sendsFirst = false
   var iterationEnded: (() -> Void)?
   /// The state that the log restored. Nil in release builds.
@@ -124,8 +124,8 @@ final class BusServer: EventLoopTarget {
     // waiting frames of all clients before it dismisses the first client.
     takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
-    // Queries end before delegates are dismissed. Otherwise, askers would learn that delegates have gone, and
-    // not that the bus stops.
+    // The bus ends queries before it dismisses delegates. If the delegates left first, askers would learn
+    // that delegates have gone, and not that the bus stops.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
     context.logOmitted()
@@ -137,7 +137,8 @@ final class BusServer: EventLoopTarget {
 
   private static let takingNanosecondsMax: UInt64 = 500_000_000
 
-  /// Handles waiting input, also of all in `unheard`, until `end`. Each user gets its share of the time.
+  /// Handles input until `end`: the input that earlier iterations have deferred, and the input of all
+  /// sessions in `unheard`. Each user gets its share of the time.
   private func takeInput(until end: UInt64, of unheard: [Session] = []) {
     var unheard = unheard
     repeat {
@@ -263,8 +264,8 @@ final class BusServer: EventLoopTarget {
     return true
   }
 
-  /// If a user's time is spent, output to the user's Varlink clients waits for the next iteration. If more
-  /// than `fewClients` sessions are scheduled, output to the user's other clients waits, too.
+  /// If a user's share of the iteration's time is spent, output to the user's Varlink clients waits for the
+  /// next iteration. If more than `fewClients` sessions have output, the user's other clients wait, too.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

@@ -39,7 +39,7 @@ final class ServerContext {
 
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
-  /// Returns false if the user's budget of these lines is spent. `weight` is the number of lines to take.
+  /// Returns false if the user's budget for `lines` is spent. `weight` is how many lines to take from it.
   func mayLog(_ lines: UserLines, about user: UInt32, weight: @autoclosure () -> Int = 1) -> Bool {
     guard budgets[lines]?.take(weight: weight(), for: user, at: now) == false else { return true }
     if !willLogOmitted {

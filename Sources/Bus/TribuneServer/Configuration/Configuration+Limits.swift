@@ -34,9 +34,11 @@ extension Configuration {
   }
 
   // MARK: The log
-  // Shares of `LogMax=`: 8/16 for retained notifications (with the default `RetainedMax=`), 5/16 for users'
-  // other frames, 2/16 for unread control frames (a limit only if the log is over half full), and 1/16 for
-  // privileged users.
+  // The sixteenths of `LogMax=`:
+  // - 8 for retained notifications, with the default `RetainedMax=`
+  // - 5 for users' other frames
+  // - 2 for unread control frames (`Recorder`), which have this limit only if the log is over half full
+  // - 1 for privileged users
 
   /// The length of each of the log's two segments, in bytes: `LogMax=` for admitted entries, as much again
   /// for their consequences, and `RetainedMax=` for retained notifications.

@@ -26,7 +26,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var connectionsMax = 16_384
   package var registrationsMax = 65_536
   package var payloadMaxBytes = 16 << 20
-  /// For one connection, like `delegatesMax` and `queriesMax`.
+  /// For one connection. The same applies to `delegatesMax` and `queriesMax`.
   package var observationsMax = 4_096
   package var delegatesMax = 4_096
   package var queriesMax = 1_024
@@ -35,7 +35,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
   /// For all partial frames of more than 16 KiB together.
   package var partialFramesMemoryMaxBytes = 256 << 20
-  /// For admitted entries in one of the log's two segments.
+  /// For the entries that `Compactor` admits, in one of the log's two segments.
   package var logMaxBytes = 64 << 20
 
   package var queue = Queue()

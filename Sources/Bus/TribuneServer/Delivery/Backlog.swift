@@ -5,8 +5,9 @@ import TribuneWire
 
 /// Notifications that wait until a connection's client accepts more, or until a snapshot before them is sent.
 ///
-/// The bus sends the backlog after the connection's queue. The `lost` frames and introductions that belong to
-/// waiting notifications wait with them. All other frames go into the queue, and thus overtake the backlog.
+/// The bus sends the backlog after the connection's queue. `lost` frames and introductions of posters
+/// (`Introducer`) keep their places among the waiting notifications. All other frames go into the queue, and
+/// thus overtake the backlog.
 struct Backlog: ~Copyable {
   /// The unsent retained notifications of one observation. Each is encoded when it moves to the queue.
   struct Snapshot {
@@ -113,7 +114,8 @@ struct Backlog: ~Copyable {
     if let part = first, part.snapshot?.values.isEmpty == true { part.snapshot = nil }
   }
 
-  /// Moves frames to `queue` until `room` is used up or a snapshot is next. Returns the moved control frames.
+  /// Moves frames to `queue`, until `room` notifications are moved, or a snapshot is next. Returns the moved
+  /// control frames (`OutboundQueue`).
   mutating func moveOldest(to queue: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     while let part = first, part.snapshot == nil {

@@ -132,8 +132,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// Returns true if the suspended receiver gets the notifications of the run at once. If so, this method has
-  /// already queued the receiver's buffered notifications. Returns false if the run was buffered or dropped.
+  /// Returns true if the suspended receiver gets the notifications in `run` at once. If so, this method has
+  /// already queued the receiver's buffered notifications. If false, the core has buffered or dropped `run`.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let admission = bus.value.admit(receiver, &run)
     defer { recorder.storeAllBufferedCounts() }

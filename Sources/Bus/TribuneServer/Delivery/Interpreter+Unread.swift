@@ -43,7 +43,7 @@ extension Interpreter {
   /// queued later do not count: while the bus constantly queues frames, a client never has read all of them.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // If the bus has dropped frames, `sentByteCount` can stay below `awaitedByteCount` forever.
+    // This check needs no counts: after drops, `sentByteCount` can stay below `awaitedByteCount` forever.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// Hands events to the core, and applies the core's effects.
 final class Interpreter {
-  /// In bytes. If a question's name, object and userInfo together have at most this length, they are copied
-  /// behind the question's head. This saves an I/O vector.
+  /// In bytes. If a question's name, object and userInfo together have at most this length, the bus copies
+  /// them behind the question's header and fields. This saves an I/O vector.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -35,7 +35,7 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Gives a client's frame to the core, in one transaction. The log gets only accepted frames.
+  /// Gives a client's frame to the core, in one transaction (`Recorder`). The log gets only accepted frames.
   ///
   /// - Throws: an error for which the bus must close the connection.
   func receive(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) -> Receipt {
@@ -72,10 +72,10 @@ final class Interpreter {
   }
 
   /// Performs `event` and its effects in one transaction. If a replay cannot derive the event from other log
-  /// entries, the closure must also log the event.
+  /// entries, the closure `event` must also log the event.
   ///
-  /// - Parameter compacts: true only for the event that ends a recovery. Instead of that event, a compaction
-  ///   logs the resulting queries, actions and awaited posts, and commits the transaction.
+  /// - Parameter compacts: true only for the event that ends a recovery. The log does not get this event.
+  ///   Instead, a compaction logs all queries, actions and awaited posts, and commits the transaction.
   func perform(compacting compacts: Bool = false, _ event: () -> Void) {
     transact(compacting: compacts, event)
     relieveAndAnnounceIfNeeded()
@@ -89,7 +89,7 @@ final class Interpreter {
   }
 
   @inline(__always) var isAnythingDue: Bool {
-    // As the condition of the `guard`, this access to the bus would be a coroutine, and allocate memory.
+    // If the `guard` accessed the bus directly, the access would be a coroutine, and allocate memory.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
@@ -127,7 +127,7 @@ final class Interpreter {
     while isDelivering { perform { isDelivering = next(&bus.value) } }
   }
 
-  /// Must be called after each transaction, and after plain posts, which need no transaction.
+  /// Must be called after each transaction, and after plain posts (`Router`), which need no transaction.
   @inline(__always) func relieveAndAnnounceIfNeeded() {
     if sender.isOverLimits || !sender.events.value.isEmpty { relieveAndAnnounce() }
   }
@@ -208,8 +208,8 @@ final class Interpreter {
       }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // Each progress supersedes the one before, so dropping one is safe. Without this limit, a delegate that
-      // defers endlessly could make the bus close the connection of a slow asker.
+      // Each `progress` frame supersedes the one before, so dropping one is safe. Without this limit, a
+      // delegate that defers endlessly could make the bus close the connection of a slow asker.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }

@@ -3,14 +3,15 @@
 import TribuneCore
 import TribuneWire
 
-/// Introduces posters, before their first notification, to the observers that have asked for introductions.
+/// Sends an *introduction* of a poster (a `poster` frame) before the poster's first notification, to each
+/// observer that has asked for introductions.
 ///
-/// An introduction tells the client under which slot number to remember the poster. Each observer that has
-/// asked has a bit for each slot: true if the client knows the poster in this slot (`Output.knownPosters`).
-/// When the poster's session ends, the bit is cleared. All departed posters share one slot number
-/// (`departedSlot`), so each departed poster replaces the one before. Posters whose notifications wait in a
-/// backlog share another slot number (`waitingSlot`): their own slots can be reused before the notifications
-/// are sent. Introductions are never dropped, because later notifications rely on them.
+/// An introduction tells the observer who the poster is, and under which slot number to remember the poster.
+/// `Output.knownPosters` has the slots whose posters the observer knows. When a poster's session ends, the
+/// bus removes the poster's slot there. All departed posters share one slot number (`departedSlot`), so each
+/// departed poster replaces the one before. Posters whose notifications wait in a backlog share another slot
+/// number (`waitingSlot`): the bus can reuse their own slots before it sends the notifications. The bus never
+/// drops introductions, because later notifications rely on them.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -23,7 +24,8 @@ final class Introducer {
   }
 
   /// - Parameter count: the number of notifications that follow the introduction.
-  /// - Returns: false if these notifications must not be queued, because they are already reported as lost.
+  /// - Returns: false if this method has reported these notifications as lost. If so, the caller must not
+  ///   queue them.
   @inline(__always)
   func introduce(_ poster: Session, to receiver: Receiver, before count: Int) -> Bool {
     guard let observer = sessions.output(at: receiver.slot), observer.value.wantsPosters else { return true }
@@ -88,11 +90,13 @@ final class Introducer {
     replier.enqueue(facts, for: session, serial: 0)
   }
 
-  /// False if the observer's output is held (`Output.isHeld`), and one of two conditions is met: the unread
-  /// bytes of the observer's user exceed the user's share, or the observer is lossy and has over a quarter of
-  /// the hard limit unread. The observer then loses the notifications that follow. Without this limit, a
-  /// client that posts from many connections could fill the queue with introductions, which cannot be
-  /// dropped. The bus would then close the observer's connection (`tooSlow`).
+  /// Reports the notifications that follow as lost, and returns false, if the observer's output is held
+  /// (`Output.isHeld`), and one of these conditions is met:
+  /// - The unread bytes of the observer's user exceed the user's share.
+  /// - The observer is lossy, and has over a quarter of the hard limit unread.
+  ///
+  /// Without this limit, a client that posts from many connections could fill the observer's queue with
+  /// introductions. The bus would then close the observer's connection (`tooSlow`).
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

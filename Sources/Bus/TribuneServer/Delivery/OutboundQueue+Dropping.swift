@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops notifications until at most `target` bytes are left, and returns how many. Over many drops, the
-  /// average cost does not grow with the queue's length.
+  /// Drops notifications until at most `target` bytes are left. Returns the number of dropped notifications.
+  /// Over many drops, the average cost does not grow with the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -85,7 +85,8 @@ nonisolated extension OutboundQueue {
   }
 
   /// Replaces the entries in `range` by `kept`. If `kept` is shorter, and fewer entries precede the range
-  /// than follow it, usually moves the entries before the range. Otherwise, moves those behind it.
+  /// than follow it, usually moves the entries before the range. In all other cases, moves the entries behind
+  /// the range.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
@@ -129,7 +130,7 @@ nonisolated extension OutboundQueue {
     appendReport(of: count)
   }
 
-  /// Appends a report of losses that this queue, or the backlog, has already counted.
+  /// Appends a `lost` frame for losses that this queue, or the backlog, has already counted.
   mutating func appendReport(of count: UInt64) {
     unsentNotificationCount += count
     closeEntry()
@@ -146,8 +147,8 @@ nonisolated extension OutboundQueue {
     insertLost(count, at: head)
   }
 
-  /// Inserts a `lost` frame at `place`. If one is there already, increases its count instead.
-  /// `unsentNotificationCount` must already include the notifications that are reported.
+  /// Inserts a `lost` frame at `place`. If one is there already, increases the count in that frame instead.
+  /// `unsentNotificationCount` must already include the `dropped` notifications.
   private mutating func insertLost(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

@@ -8,7 +8,7 @@ nonisolated extension OutboundQueue {
   /// unit of room for each notification that it reports, but moves even if `room` is too small. This queue
   /// must not have a partly sent frame, or a frame in two entries.
   ///
-  /// - Returns: the moved control frames.
+  /// - Returns: the moved control frames (`OutboundQueue`).
   mutating func moveOldest(to other: inout OutboundQueue, within room: inout Int) -> [ByteSlice] {
     var controlFrames: [ByteSlice] = []
     closeEntry()

@@ -4,11 +4,13 @@ import TribuneWire
 
 /// The unsent frames of one connection, in order, as slices of the buffers that contain them.
 ///
-/// An entry has frames of one kind that are adjacent in a buffer. Short frames are copied into a buffer of
-/// the queue, because a copy costs less than an entry and an I/O vector. A long frame can take two entries.
+/// An entry has frames of one kind that are adjacent in a buffer: notifications, or *control frames*. Control
+/// frames are all frames except notifications and `lost`. A `lost` frame has an entry of its own. The queue
+/// copies short frames into a buffer of its own, because a copy costs less than an entry and an I/O vector. A
+/// long frame can take two entries.
 ///
-/// Only notifications can be dropped, the oldest first. A partly sent notification is never dropped. A `lost`
-/// frame replaces the dropped notifications, and reports their number.
+/// The queue can drop notifications, the oldest first, but never a partly sent one. A `lost` frame replaces
+/// the dropped notifications, and reports their number.
 ///
 /// A frame with an attachment (userInfo in a file) has an entry and a buffer of its own. The attachment is
 /// sent with the frame's first byte. From then on, the queue's `byteCount` excludes the attachment's length.
@@ -16,7 +18,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
-    /// The entry is a `lost` frame. The count in the frame can change until its first byte is sent.
+    /// The entry is a `lost` frame. The count in the frame can change until the frame's first byte is sent.
     var isLost = false
     /// `consolidate` need not copy the entry, unless drops have left large gaps in the queue's buffers.
     var isConsolidated = false
@@ -48,8 +50,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry, if it ends where `ownBuffer` ends; otherwise `none`. Short frames of this
-  /// kind can extend the entry.
+  /// The kind of the last entry if the entry ends where `ownBuffer` ends, so that short frames of this kind
+  /// can extend the entry. `none` if the last entry ends elsewhere.
   private enum OpenEntry {
     case none
     case notification
@@ -132,7 +134,7 @@ nonisolated struct OutboundQueue: ~Copyable {
 
   /// Copies `slice` to the open entry. Inlined, because a post calls this function for each receiver.
   ///
-  /// - Returns: false if `count` is 0, if no entry of this kind is open, or if its buffer lacks space.
+  /// - Returns: false if `count` is 0, if no entry of this kind is open, or if `ownBuffer` lacks space.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {

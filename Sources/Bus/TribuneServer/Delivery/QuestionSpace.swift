@@ -2,10 +2,11 @@
 
 import TribuneCore
 
-/// The bytes of each user's questions queued for a delegate since the delegate's queue was last empty.
+/// The bytes that each user's questions have taken in a delegate's queue since the queue was last empty.
 ///
-/// One user's questions must not shut out others. Therefore, the first user may take half of the space, the
-/// second a sixth, the third a twelfth, and so on. A privileged user may take all free space.
+/// One user's questions must not shut out other users' questions. Therefore, the first user may take half of
+/// the queue's space for questions, the second a sixth, the third a twelfth, and so on. A privileged user may
+/// take all free space.
 struct QuestionSpace {
   private var taken: [UInt32: Int] = [:]
   var isEmpty: Bool { taken.isEmpty }

@@ -29,7 +29,8 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     refusals.countAndLog(error, of: session)
-    // A `takeBack` frame (`CallID`) gets no reply. `VarlinkCalls.answer` returns the refusal of an answer.
+    // The bus queues no refusal of a `takeBack` frame (`CallID`). If that frame is an answer,
+    // `VarlinkCalls.answer` returns the refusal.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return

@@ -6,13 +6,15 @@ import TribuneWire
 /// Controls the flow to slow observers, and from their posters.
 ///
 /// If an observer's unread bytes pass the high mark, the observer is *paced*: the bus does not read from its
-/// posters. If the unread bytes stay above the low mark for too long, the observer is *lossy* until they fall
-/// below it. The bus then drops the observer's oldest notifications, reports their number in a `lost` frame,
-/// and reads from the posters again. An observer becomes lossy at once if no poster can be paused, if its
-/// user exceeds the share of unread bytes, or if its user has delayed other users' posters for too long.
+/// posters. If the unread bytes stay above the low mark for too long, the observer becomes *lossy*: the bus
+/// drops its oldest notifications, reports their number in a `lost` frame, and reads from the posters again.
+/// The observer is lossy until its unread bytes fall below the low mark. An observer becomes lossy at once if
+/// the bus can pause no poster, or if the observer's user exceeds the user's share of unread bytes. The same
+/// happens if this user has delayed other users' posters for too long.
 ///
-/// A *patient* poster waits without a time limit. While this poster waits for an observer, or has
-/// notifications queued there, the observer loses new notifications of other posters instead of queued ones.
+/// A *patient* poster waits without a time limit. While such a poster waits for an observer, or has unsent
+/// notifications in the observer's queue, the observer loses new notifications of posters that do not wait,
+/// instead of queued ones.
 extension Sender {
   // MARK: Pacing
 
@@ -184,7 +186,7 @@ extension Sender {
 
   // MARK: Limits
 
-  /// In bytes. A longer queue is flushed before the iteration ends, to free space for questions.
+  /// In bytes. The bus flushes a longer queue before the iteration ends, to free space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
   /// One iteration can cause unlimited replies and questions, so the limits apply even within an iteration.
@@ -236,7 +238,6 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Lowers `relievedAbove` to the queued bytes plus a quarter of `MemoryMax=`, but not below `MemoryMax=`.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
@@ -301,7 +302,7 @@ extension Sender {
     }
     let alone = accounts.loneShare(of: .queues, for: account)
     guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
-    // The largest connection stays: `HardLimit=` bounds it, and its client is possibly reading a long list.
+    // The largest connection stays: `HardLimit=` bounds its queue, and its client possibly reads a long list.
     let most = slow.reduce(0) { max($0, $1.output.byteCount) }
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }

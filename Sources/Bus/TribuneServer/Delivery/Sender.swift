@@ -6,8 +6,9 @@ import TribuneWire
 
 /// Queues frames for connections, and writes the queues to the sockets when the iteration ends.
 ///
-/// The bus never drops control frames: beyond the hard limit, it closes the connection. The sender never
-/// calls the core. It reports `Event`s, which `Interpreter.relieveAndAnnounceIfNeeded` handles.
+/// The bus never drops control frames (all frames except notifications and `lost`). If a connection's queue
+/// exceeds the hard limit nevertheless, the bus closes the connection. The sender never calls the core. It
+/// reports `Event`s, which `Interpreter.relieveAndAnnounceIfNeeded` handles.
 final class Sender {
   enum Event {
     case lost(UInt64, Session)
@@ -21,9 +22,9 @@ final class Sender {
 
   private static let headLength = 48
 
-  /// In bytes. If a user's unread bytes exceed its share, longer notifications and questions are not queued
-  /// for the user. A partly sent frame cannot be dropped, so each of many connections could keep a long one
-  /// in memory.
+  /// In bytes. If a user's unread bytes exceed the user's share, the bus does not queue longer notifications
+  /// and questions for this user. The bus cannot drop a partly sent frame, so each of the user's many
+  /// connections could keep a long one in memory.
   private static let shortLength = 4096
 
   /// In bytes. A socket that is not full nearly always has space for this many bytes.
@@ -40,6 +41,7 @@ final class Sender {
   private var encodeBuffer: ByteBuffer
   let gather = GatherList(capacity: 64)
   var queuedByteCount = 0
+  /// `relieve` flushes all queues only if they together exceed this number of bytes.
   var relievedAbove = Int.max
   let scheduled = Cell<[Session]>([])
   var takenCount = 0
@@ -100,9 +102,8 @@ final class Sender {
     }
   }
 
-  /// True if the slow observer loses new notifications of this poster instead of queued ones. That happens
-  /// only while notifications of patient posters are queued, or while other posters still wait for the
-  /// observer.
+  /// True if the slow observer loses new notifications of this poster instead of queued ones: while
+  /// notifications of patient posters are queued, or while other posters still wait for the observer.
   ///
   /// - Parameter poster: nil for a notification that pauses no poster.
   private func losesNew(_ observer: Session, from poster: Session? = nil) -> Bool {
@@ -319,9 +320,9 @@ final class Sender {
     return fresh
   }
 
-  /// True if the question may be queued. Questions must not make the bus close a delegate's connection:
-  /// otherwise, long questions could remove delegates that would veto. Questions may use half of the hard
-  /// limit, shared by the asking users. The other half is for the frames that conclude the questions.
+  /// True if the question may be queued. Questions must not make the bus close a delegate's connection: long
+  /// ones could thus remove a delegate that would veto. Questions may therefore use only half of the hard
+  /// limit, which the asking users share. The other half is for the frames that conclude the questions.
   func hasSpace(
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {

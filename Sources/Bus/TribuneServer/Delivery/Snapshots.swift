@@ -48,8 +48,9 @@ final class Snapshots {
   func encodeAll() {
     for session in sessions.all where session.isServed && !session.output.backlog.isEmpty {
       session.output.backlog.encodeSnapshots { next, previous, serial, queue in
-        // Frames between two snapshots also introduce posters at `waitingSlot`, and so replace introductions
-        // of the first snapshot. Each snapshot therefore introduces its first poster anew.
+        // All introductions in a backlog have the slot number `waitingSlot`, so the client knows only the
+        // last introduced poster. Frames behind a snapshot can introduce others. The first notification of
+        // the next snapshot therefore needs an introduction, even if its poster was introduced before.
         if session.output.wantsPosters, next.sender != .bus, next.sender != previous?.sender {
           let facts = PosterFacts(connection: next.sender, slot: PosterFacts.waitingSlot, peer: next.peer)
           queue.append(sender.encode(facts), isNotification: false)
@@ -76,7 +77,9 @@ final class Snapshots {
   }
 
   private func send(_ retained: RetainedNotification, _ serial: Serial, to session: Session) {
-    // With `before: 0`, the introducer reports no loss. `enqueueFirstLost` reports the loss instead.
+    // If there is no space for the introduction, the notification is lost. The introducer would report this
+    // loss, and count the notification. But `begin` has already counted the notification. Therefore,
+    // `before` is 0, and `enqueueFirstLost` reports the loss.
     guard
       introducer.introduce(
         retained.sender, retained.peer, toObserverAt: session.slot, before: 0, overtakesBacklog: true)

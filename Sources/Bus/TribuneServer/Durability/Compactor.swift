@@ -18,7 +18,7 @@ final class Compactor {
   /// less, the compaction might never reach the end of the log.
   private static let stepPerAppended = 4
   /// How long the next compaction usually waits, if the last one has failed, or if the log has grown little
-  /// since. Without this wait, the next compaction would free little.
+  /// since the last one. Without this wait, the next compaction would free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
   /// In bytes: the space to keep free for the rest of a transaction. Few transactions append more.
   private static let transactionLength = 65_536

@@ -64,7 +64,7 @@ extension WriteAheadLog {
   }
 }
 
-/// The kinds of ids that are never reused. Each kind is one sequence.
+/// The kinds of ids, which the bus does not reuse while the log exists. Each kind is one sequence.
 nonisolated enum LoggedSequence: Int, Sendable {
   case connection = 0
   case query = 1

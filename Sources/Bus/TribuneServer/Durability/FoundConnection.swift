@@ -21,7 +21,8 @@ struct FoundConnection {
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
   var lostCount: UInt32 = 0
-  /// Empty if the counter slot is damaged or belongs to another connection.
+  /// The flags in the connection's slot in the log (`SessionCounters`). Empty if the slot is damaged, or has
+  /// the counters of another connection.
   var flags: SessionFlags = []
   var isSlotKnown = false
   var controlSent: UInt32 = 0
@@ -42,8 +43,8 @@ struct FoundConnection {
     fate = .restarts(isNotified: false)
   }
 
-  /// Decides whether the connection survives. If the daemon died without a hand-over, the counter slot tells
-  /// how many notifications are lost.
+  /// Decides whether the connection survives. If the daemon died without a hand-over, `counters` tells how
+  /// many notifications are lost.
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else { return markDamaged() }
@@ -53,8 +54,9 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // The counter includes only losses whose `lost` frames have been sent. After a hand-over, the unsent
-    // `lost` frames are in the in-flight I/O. Without a hand-over, `Fate.loses` includes the unsent losses.
+    // `counters.lost` includes only losses that the previous daemon had reported in sent `lost` frames. After
+    // a hand-over, `InFlightIO` has the unsent `lost` frames. Without a hand-over, the number in `Fate.loses`
+    // includes the losses that unsent `lost` frames reported.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -4,17 +4,20 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Decides which entries a compaction keeps. *Younger* entries were appended after the compaction began.
+/// Decides which log entries a compaction keeps. *Younger* entries were appended after the compaction began.
 ///
 /// | entry | kept |
 /// | --- | --- |
-/// | connect | if open when the compaction began, or younger |
-/// | frame that registers, cancels or suspends | if in force, or younger |
-/// | disconnect, registrationEnds, advance, postponedPostDone | if younger |
-/// | retained | if the notification is still retained; or if the entry forgets one, and is younger |
-/// | postponedPost; controlFrame; detached | while the post waits; frame is unsent; client is detached |
-/// | succession | if the successor exists |
-/// | all others | never; `Compactor` writes the current counters, configuration, queries and so on |
+/// | connect | if the connection was open when the compaction began, or if the entry is younger |
+/// | frame that registers, cancels or suspends | if the frame is in force, or the entry is younger |
+/// | disconnect, registrationEnds, advance, postponedPostDone | if the entry is younger |
+/// | retained, with a notification | while the bus retains the notification |
+/// | retained, saying that the bus has forgotten a notification | if the entry is younger |
+/// | postponedPost | while the post waits |
+/// | controlFrame | while the frame is unsent |
+/// | detached | while the client's session is detached (`DetachedSession`) |
+/// | succession | while the successor is connected or detached |
+/// | all others | never: `Compactor` writes the current counters, configuration, queries and so on |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -37,7 +40,7 @@ final class LiveEntries {
     case .counters, .configuration, .questionFailure, .questionsRead, .query, .action, .questionTurns,
       .awaitedPost, .abandonment, .inFlight, .buffered, .handoverEnd:
       false
-    // A newer version of the bus wrote the entry. This version cannot keep it up to date.
+    // A newer version of the bus wrote the entry. This version cannot keep the entry up to date.
     case nil: false
     case .disconnect, .advance, .postponedPostDone, .registrationEnds: isTail
     case .postponedPost: postponed.contains(entry)
@@ -79,8 +82,9 @@ final class LiveEntries {
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // An entry that is so short, or begins with 0, forgets a notification. The compaction can already have
-    // copied the entry that retains this notification, so a younger entry that forgets it must be kept.
+    // An entry that begins with 0, or is too short to contain a notification, says that the bus has forgotten
+    // a notification. If the entry is younger, the compaction must keep it: the compaction can already have
+    // copied the older entry with the notification.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
@@ -104,7 +108,7 @@ final class LiveEntries {
   }
 }
 
-/// An entry's move to the other segment. `to` is valid after the segments have changed roles.
+/// An entry's move to the log's other segment. `to` is valid after the segments have changed roles.
 struct Relocation {
   enum What {
     case connection

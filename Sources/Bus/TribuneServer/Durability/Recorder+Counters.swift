@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Writes the counter slots of connections. Each change is a single store to memory.
+/// Writes the counter slots of connections (`SessionCounters`). Each change is a single store to memory.
 extension Recorder {
   @inline(__always) func countQueued(_ count: Int, at slot: ConnectionSlot, _ output: inout Output) {
     output.queuedCount &+= UInt32(truncatingIfNeeded: count)
@@ -45,8 +45,9 @@ extension Recorder {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Must be called before `markReceived` clears the mark of the read that contained the posts. Only the
-  /// counters record buffered posts. If the daemon died in between, these posts would be lost unnoticed.
+  /// Must be called before `markReceived` clears the poster's flag `receiving`. Only the counters record
+  /// buffered posts. If the daemon died after clearing the flag, but before storing the counters, these posts
+  /// would be lost unnoticed.
   func storeAllBufferedCounts() {
     while let slot = bus.value.popBuffered() { storeBufferedCount(for: slot) }
   }
@@ -120,7 +121,7 @@ extension Recorder {
 
   // MARK: Flags
 
-  /// - Parameter isSlotKnown: false if the counter slot is damaged.
+  /// - Parameter isSlotKnown: false if the counter slot is damaged, or has another connection's counters.
   func storeDetached(_ session: DetachedSession, isSlotKnown: Bool) {
     if isSlotKnown {
       wal.set(.flags, of: session.slot.index, to: session.flags.rawValue)

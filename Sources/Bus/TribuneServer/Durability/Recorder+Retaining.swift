@@ -41,7 +41,7 @@ extension Recorder {
     return inode
   }
 
-  /// Must be called after the commit of the entries that forget the notifications.
+  /// Must be called after the commit of the entries about the forgotten notifications.
   func removeForgottenFiles() {
     for inode in retainedFiles.value.takeForgotten().sorted() { keeper.forget(.file(inode)) }
   }

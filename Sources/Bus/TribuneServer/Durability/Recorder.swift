@@ -8,14 +8,15 @@ import TribuneWire
 /// Logs everything that the next daemon needs if this one dies (see `WriteAheadLog`).
 ///
 /// The recorder logs disconnects, deadlines and most frames as they come in. It logs a post's effects instead
-/// of the post. It logs a control frame when the bus queues it. A connection's counter slot counts queued
-/// notifications, and marks a read or write in progress.
+/// of the post. It logs *control frames* (all frames to clients except notifications and `lost`) when the bus
+/// queues them. A connection's counter slot counts queued notifications, and has flags for a read or write in
+/// progress (`SessionCounters`).
 ///
 /// A *transaction* is one event for the core with all its effects. A single store commits the event and the
 /// effects, before the bus sends any effect. So the next daemon knows every frame that a client has read, and
 /// finds the unsent frames in the log. If only the event were committed, its effects would reach no client,
 /// because a replay drops all effects. A compaction also commits. Within a transaction, only `end` may
-/// therefore begin one.
+/// therefore begin a compaction.
 final class Recorder {
   /// The permission to apply effects. Only one exists; the recorder has it while no transaction is open.
   struct Transaction: ~Copyable {
@@ -69,7 +70,7 @@ final class Recorder {
   var hasOpenTransaction: Bool { transaction == nil }
 
   /// - Parameter length: the number of bytes to log before the effects. If the log lacks space for these
-  ///   bytes, the recorder first compacts it. Nil prevents a compaction.
+  ///   bytes, the recorder first compacts the log. Nil prevents a compaction.
   func begin(reserving length: Int?) -> Transaction {
     guard let transaction = transaction.take() else { preconditionFailure("a transaction is open") }
     if let length { compactor.reserve(length, at: context.now) }
@@ -152,7 +153,8 @@ final class Recorder {
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
   }
 
-  /// Records all ends in one entry: a replay of single ends would ask delegates whose end comes next.
+  /// Records all ends in one entry. If each end had an entry, a replay of one end could go on to ask a
+  /// delegate whose end is in the next entry.
   func recordEnds(of registrations: [RegistrationPlace]) {
     guard isLogging else { return }
     let buffer = emptyBuffer()
@@ -179,8 +181,8 @@ final class Recorder {
     session.positions.connect = record(.connect, of: session.id, buffer.bytes)
   }
 
-  /// Must be called in a transaction. Otherwise, `record` could compact, and so drop the connect entry that
-  /// the disconnect entry needs.
+  /// Must be called in a transaction. Outside of a transaction, `record` could compact the log, and so drop
+  /// the connect entry that the disconnect entry needs.
   func recordDisconnection(of id: ConnectionID) {
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -354,12 +356,12 @@ final class Recorder {
   }
 
   private func endReceiving(from session: Session) {
-    // Commits first. If the mark were removed first, and the daemon died before the commit, the effects would
-    // be lost unnoticed.
+    // Commits first. If the recorder first removed the flag `receiving`, and the daemon died before the
+    // commit, the effects of the read frames would be lost unnoticed.
     commit()
     // The counter slot of a closed session can already belong to another session.
     guard !session.isClosed, session.input.isEmpty else { return }
-    // The log lacks posts that wait for the end of the iteration, so the read stays marked until then.
+    // The log lacks posts that wait for the end of the iteration, so the flag stays until then.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)
   }

@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Restores the in-flight I/O of handed-over connections.
+/// Restores the in-flight I/O (`InFlightIO`) of handed-over connections.
 extension Recovery {
   /// The in-flight I/O by connection id. Nil without a hand-over, or if its file is missing or damaged.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
@@ -127,7 +127,7 @@ extension Recovery {
     quota.countRestored(of: session)
   }
 
-  /// Returns a duplicate, because the same file can also be retained or in flight elsewhere.
+  /// Returns a duplicate, because retained notifications and other connections can need the same file.
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
       if let known = inheritedFiles[inode] { return try FileDescriptor.duplicate(of: known.rawDescriptor) }

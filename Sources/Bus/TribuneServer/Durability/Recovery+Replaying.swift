@@ -45,10 +45,10 @@ extension Recovery {
   }
 
   private func replay(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
-    // If a newer daemon wrote the log, it can contain kinds that this daemon does not know.
+    // A log that a newer version of the bus wrote can contain kinds that this version does not know.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
-    // An id above `most` is corrupt.
+    // An id above `BusCounters.most` is corrupt.
     guard id <= BusCounters.most else { return false }
     sessions.raiseLastID(to: entry.connection)
     var reader = FieldReader(entry.body)
@@ -129,8 +129,8 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // The log has only frames that an earlier daemon accepted. If this frame is a request, set `isRefused`
-    // now. When this core has accepted the request, the code below restores the former value.
+    // The log has only frames that an earlier daemon accepted. If this frame is a request, this method first
+    // sets `isRefused`. When the core has accepted the request, the method restores the former value below.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
@@ -138,7 +138,7 @@ extension Recovery {
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
       header.frameLength == buffer.count
     else { return false }
-    // Ids are never reused, so a log that reuses one is damaged, even if its checksums are right.
+    // The bus does not reuse ids, so a log that reuses one is damaged, even if its checksums are right.
     switch header.kind {
     case .ask where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
     case .begin where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false

@@ -58,8 +58,8 @@ final class Recovery {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.markDamaged() }
-      // A connection with registrations, actions or bound notifications is detached if the keeper lacks its
-      // socket, because the client can still reconnect.
+      // If the keeper lacks a connection's socket, the client can still reconnect. A connection with
+      // registrations, actions or bound notifications therefore gets a detached session.
       let slot = ConnectionSlot(index: session.facts.slot)
       let isToReturn =
         !session.positions.registrations.isEmpty || session.facts.isOpen && bus.value.hasActionsOrBound(slot)
@@ -102,7 +102,7 @@ final class Recovery {
     keepInheritedFiles()
   }
 
-  /// Ids must not be reused, even if entries are lost or did not fit into the log.
+  /// The bus must not reuse ids, even if entries are lost or did not fit into the log.
   private func skipGivenIDs() {
     var isDamaged = false
     func last(_ id: LoggedSequence, known: UInt64) -> UInt64 {
@@ -166,8 +166,8 @@ final class Recovery {
       bus.value.markDetached(session.slot)
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
-    // This commit must precede the changes to the counter slots, which clear the marks of reads and writes in
-    // progress.
+    // This commit must precede the changes to the counter slots, because these changes clear the flags of
+    // reads and writes in progress.
     recorder.commit()
   }
 
@@ -208,7 +208,8 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.storeDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
-      // The refusal below can contain a hello. If this daemon dies after it, the next must not send another.
+      // The refusal below can contain a hello. If this daemon dies after the refusal, the next daemon must
+      // not send another hello.
       recorder.markSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
@@ -227,7 +228,7 @@ final class Recovery {
   }
 
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
-    // The unsent part of hello and welcome. It must precede the `lost` frame.
+    // The hello and the welcome, if they are unsent. They must precede the `lost` frame.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
     restore(greeting, of: session)
     if lost > 0 {

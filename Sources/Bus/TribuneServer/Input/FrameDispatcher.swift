@@ -65,7 +65,8 @@ final class FrameDispatcher {
     interpreter.relieveAndAnnounceIfNeeded()
   }
 
-  /// An error if the user's unread bytes exceed the user's share, else nil. A list or verdict can be long.
+  /// An error if the user's unread bytes exceed the user's share, else nil. On an error, the bus must not
+  /// begin a list or a query, because a list or a verdict can be long.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)

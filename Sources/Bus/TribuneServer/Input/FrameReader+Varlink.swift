@@ -61,8 +61,8 @@ extension FrameReader {
 
   private func handleKeptCalls(of session: Session) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
-    // If the user's time is spent, the call stays in its buffer. Without this check, the bus could copy
-    // hundreds of long calls in each iteration.
+    // If the user's time in this iteration is spent, the call stays in its buffer. Without this check, the
+    // bus could copy hundreds of long calls in each iteration.
     guard hasTime(for: session) else {
       varlink.waitsForTime = true
       return sender.answered.value.append(session)

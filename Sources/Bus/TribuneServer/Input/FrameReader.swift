@@ -9,6 +9,8 @@ import TribuneWire
 /// The bus reads all sockets into one shared buffer, and handles frames in place. It moves a partial frame
 /// out of the shared buffer, and copies the frame back before the next read from the frame's connection. A
 /// long frame gets a separate buffer once its header has shown that the length is permitted.
+///
+/// In comments here, a user's *time* is the user's share of the iteration's time (`TimeShares`).
 final class FrameReader {
   /// In bytes. If the shared buffer has less free space, a new buffer replaces it before the next read.
   private static let receiveSpace = 16_384
@@ -247,7 +249,7 @@ final class FrameReader {
     }
     for session in toFinish { handleDeferred(of: session) }
     if !sender.answered.value.isEmpty { handleCallsOfAnswered() }
-    // Lists come last; otherwise, a list would delay its user's other connections.
+    // Lists come last. If a list came first, the list would delay its user's other connections.
     if !listing.value.isEmpty { goOnListing() }
   }
 

@@ -7,7 +7,7 @@ import TribuneWire
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
 /// The keeper serves one bus at a time. If the next bus resumes the previous one, the keeper passes all
-/// descriptors to the next bus. The keeper never reads from a kept descriptor.
+/// descriptors but the lease to the next bus. The keeper never reads from a kept descriptor.
 package final class Keeper {
   /// The largest number of connected buses, including the served one.
   private static let peersMax = 4

@@ -7,13 +7,13 @@ package import TribuneWire
 /// The bus sends `attach`, then the descriptors to keep (`batch`) and the items to forget. The keeper
 /// acknowledges each of these messages, in order. If the bus resumes another bus, the keeper does not
 /// acknowledge `attach`. The keeper instead sends all items except the lease in batches, which the bus
-/// acknowledges. It then sends the number of these items (`end`).
+/// acknowledges. The keeper then sends the number of these items (`end`).
 ///
 /// A message is a head of 8 bytes and a body:
 ///
 ///     0  u32  length of the body
 ///     4  u8   kind
-///     5  u8   descriptors
+///     5  u8   number of descriptors
 ///     6  u16  0
 ///
 /// A list has a record for each item: its kind (u8) and key (u64). Readers ignore further fields of a record.

@@ -12,8 +12,8 @@ enum StoredName: String {
 /// Stores the write-ahead log and one end of the lease with the service manager (sd_notify(3), `FDSTORE=1`).
 /// The lease is a pair of sockets, and the keeper has its other end. Does not block.
 ///
-/// If the manager will start the bus again, it keeps both descriptors. Otherwise, the bus has finally ended,
-/// and the manager closes them.
+/// If the manager will start the bus again, it keeps both descriptors. If the bus has finally ended, the
+/// manager closes both.
 final class ManagerStore {
   private static let retryNanoseconds: UInt64 = 100_000_000
 

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Accepts connections on the bus's sockets. Pauses while descriptors, memory or counter slots are exhausted.
+/// Accepts connections on the bus's sockets. Pauses without descriptors, memory or counter slots in the log.
 final class Acceptor {
   /// The most connections that the bus accepts from one listener in an iteration. Clients that connect
   /// constantly must not starve other work.

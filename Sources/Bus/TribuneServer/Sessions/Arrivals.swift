@@ -6,8 +6,8 @@ import TribuneWire
 
 /// Accepted connections that wait for admission.
 ///
-/// Admission takes much longer than accepting, because the bus identifies the peer. Connections are therefore
-/// admitted within their users' time shares.
+/// Admission takes much longer than accepting, because the bus identifies the peer. The bus therefore admits
+/// connections within their users' shares of the iteration's time (`TimeShares`).
 final class Arrivals {
   private final class Arrival {
     var socket: FileDescriptor?

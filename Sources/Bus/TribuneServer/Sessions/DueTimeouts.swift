@@ -6,9 +6,9 @@ import TribuneWire
 /// Handles due deadlines of the core, and due `Timeouts`, when an iteration begins.
 ///
 /// Input that a client sent before its deadline counts, so the bus first reads from connections with due
-/// deadlines. If the bus cannot read all input of such a connection now, the connection's deadlines wait for
-/// a limited number of rounds. That happens if the user's share of the iteration's time is used up, or if the
-/// client is a paused poster.
+/// deadlines. The bus cannot read all input of a connection now if the user's share of the iteration's time
+/// is used up, or if the client is a paused poster. The deadlines of such a connection wait for a limited
+/// number of rounds.
 final class DueTimeouts {
   /// The most rounds in which deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100

@@ -41,7 +41,7 @@ final class Gatekeeper {
 
   // MARK: Coming
 
-  /// Not inlined: otherwise, the event loop would check for exclusive access after every wait.
+  /// Not inlined: inlining would make the event loop check for exclusive access after every wait.
   @inline(never) func accept(at listener: Int) {
     acceptor.accept(at: listener, receive)
     admitArrivals()
@@ -97,7 +97,7 @@ final class Gatekeeper {
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Briefly opens a descriptor of the peer's process. If that fails, gives up the spare one and tries again.
+  /// Briefly opens a descriptor of the peer's process. If opening fails, closes `spare`, and tries again.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {

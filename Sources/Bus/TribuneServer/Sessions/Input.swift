@@ -6,7 +6,7 @@ import TribuneWire
 
 /// A session's unhandled bytes and descriptors.
 struct Input: ~Copyable {
-  /// True if a later iteration reads the socket, because the user's time was spent.
+  /// True if a later iteration reads the socket, because the user's time in this iteration was spent.
   var isWaiting = false
   var deferred: ByteBuffer?
   var deferredStart = 0

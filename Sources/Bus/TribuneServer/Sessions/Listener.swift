@@ -66,8 +66,8 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called with the folder locked. Otherwise, if two daemons found the same stale file, one could
-  /// remove the other's new file.
+  /// Must be called with the folder locked. Without the lock, two daemons could find the same stale file, and
+  /// one could then remove the other's new file.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)

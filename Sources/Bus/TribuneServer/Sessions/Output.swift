@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// A session's queued frames, and the counts of its notifications and control frames.
+/// A session's queued frames, and the counts of its notifications and control frames (`OutboundQueue`).
 struct Output: ~Copyable {
   /// An arrow names the states that may follow.
   enum Writing {
@@ -43,7 +43,7 @@ struct Output: ~Copyable {
   enum Acceptance {
     case nothing
     case everything
-    /// Only posts of posters that the client knows. The slow path introduces other posters first.
+    /// Only posts of posters that the client knows: the `Introducer` must first introduce others.
     case knownPosters
   }
 
@@ -69,7 +69,7 @@ struct Output: ~Copyable {
   /// How many further notifications the queue may take; 0 or less while the backlog is not empty.
   private(set) var room = Int.max
   /// The limit in the client's last `room` frame, which is not the property `room`. After a restart of the
-  /// bus, nil until the client sends the limit again. Used only with `SessionFlags.limited`.
+  /// bus, nil until the client sends the limit again. Used only if `flags` contains `limited`.
   private var limit: UInt32?
   var chargedByteCount = 0
   /// True if the bus does not read from the client, because the user exceeds its share of unread bytes.
@@ -78,8 +78,9 @@ struct Output: ~Copyable {
   /// Files sent since the client last read everything. The count is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   var sentByteCount: UInt64 = 0
-  /// Questions that wait for their turns (`QuestionTurns`) are sent when the client has read this many bytes,
-  /// counted as in `sentByteCount`, or when it has read everything and the queue is empty.
+  /// The bus sends questions that wait for their turns (`QuestionTurns`) when the client has read this many
+  /// bytes in total (compare `sentByteCount`). The bus also sends them when the queue is empty, and the
+  /// client has read everything.
   var awaitedByteCount: UInt64 = 0
   var isReadCheckScheduled = false
   /// True if the session is in `Sender.snapshotsDue`.

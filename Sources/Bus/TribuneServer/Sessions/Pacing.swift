@@ -17,7 +17,7 @@ struct Pacing {
     /// The bus drops the oldest notifications. → flowing
     ///
     /// - lostBefore: the session's total losses before this state.
-    /// - isAnnounced: true if the bus announced the start of this state. It will then announce the end, too.
+    /// - isAnnounced: true if the bus announced the start of this state. If so, it also announces the end.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 
     func mayBecome(_ next: Flow) -> Bool {

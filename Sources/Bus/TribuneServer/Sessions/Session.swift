@@ -16,7 +16,7 @@ final class Session {
     case awaitingHello
     /// → ending, dismissing, closed
     case open
-    /// The session will be dismissed at the end of the iteration. → dismissing, closed
+    /// The bus will dismiss the session at the end of the iteration. → dismissing, closed
     case ending(isGreeted: Bool)
     /// The session has left the bus, and the bus is queueing the reason. → closing
     case dismissing(isGreeted: Bool)

@@ -16,6 +16,6 @@ extension Lost {
 extension PosterFacts {
   /// All posters that have disconnected share this slot.
   package static let departedSlot: UInt32 = 0
-  /// Posters whose notifications wait in a backlog share this slot. Every connection's own slot is lower.
+  /// Posters whose notifications wait on the bus for room share this slot. Every connection's own is lower.
   package static let waitingSlot: UInt32 = (1 << 20) - 1
 }

@@ -59,8 +59,8 @@ final class AttachedDelegate: Sendable {
   let object: String
   private let patterns: [Pattern]
   let receivesNotifications: Bool
-  /// Called if the policy ends the attachment, or the bus refuses to renew it. If `onRefusal` is nil, the
-  /// connection ends in these cases.
+  /// Called if the policy ends the attachment, or if the bus refuses to renew the attachment. If `onRefusal`
+  /// is nil, the connection ends in these cases.
   let onRefusal: (@Sendable (TribuneError) -> Void)?
   private let state = Mutex(State())
 
@@ -91,7 +91,8 @@ final class AttachedDelegate: Sendable {
   }
 
   func replace(by info: DelegateInfo) -> Bool {
-    // Without this line, the items behind a reserved position would be lost: the link no longer fills it.
+    // After the replacement, the link does not fill a position that this delegate has reserved. This line
+    // fills the position, so that the delegate still gets the items behind it.
     let starts = state.withLock { $0.behind != nil } && fillPosition(with: [.interrupted])
     return enqueue { .replaced(info, behind: $0) } || starts
   }
@@ -101,7 +102,8 @@ final class AttachedDelegate: Sendable {
   }
 
   /// Reserves a position for a loss report, behind all deliveries. Later deliveries wait behind the position
-  /// until `fillPosition`. If a position is already reserved, drops the deliveries behind the old position.
+  /// until `fillPosition`. If a position is already reserved, drops the deliveries behind that position,
+  /// because the link counts them as missed.
   func reservePosition() {
     state.withLock { $0.behind = BoundedQueue(limit: State.itemsMax) }
   }

@@ -12,9 +12,9 @@ protocol LossReporting: Sendable {
 
 /// A queue of a delegate's notifications, with a limit of elements and a limit of payload bytes.
 ///
-/// A full queue drops its oldest elements, never the newest. After a drop, the next `popFirst()` returns a
+/// A full queue drops its oldest elements, never the newest. After a drop, `popFirst()` first returns a
 /// `lost` with the number of dropped notifications. If the queue has dropped an `interrupted`, `popFirst()`
-/// then returns an `interrupted`.
+/// then returns an `interrupted`, before the remaining elements.
 struct BoundedQueue<Element: LossReporting> {
   static var byteLimit: Int { 64 << 20 }
 

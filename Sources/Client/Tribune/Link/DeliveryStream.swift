@@ -6,8 +6,8 @@ import TribuneWire
 /// A queue of elements from the connection's thread to the tasks that read them. Elements beyond the limit
 /// wait on the bus.
 ///
-/// Under its lock, a stream neither resumes a reader nor releases an element. The release of an awaited
-/// notification takes the link's lock, which a thread must take before a stream's lock.
+/// While a stream holds its lock, it neither resumes a reader nor releases an element: releasing an awaited
+/// notification takes the link's lock. A thread that takes both locks takes the link's lock first.
 final class DeliveryStream<Element: LossReporting>: FlowControlled {
   typealias Reader = Reply<Element?>
   /// If `makesRoom` is true, the caller must call `Link.raiseRoom()`.
@@ -29,7 +29,7 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
     var count: Int { queue.count + (behind?.count ?? 0) }
     var isLong: Bool { queue.byteCount + (behind?.byteCount ?? 0) > UnreadQueue<Element>.byteMark }
 
-    /// If a reader waits, returns this reader, which must get the element. If not, queues the element.
+    /// Returns a waiting reader, to which the caller must give the element. Without one, queues the element.
     mutating func add(_ element: Element) -> Reader? {
       if !readers.isEmpty { return readers.removeFirst().reader }
       queue.append(element)
@@ -71,7 +71,8 @@ final class DeliveryStream<Element: LossReporting>: FlowControlled {
   }
 
   /// Reserves a position for a loss report, behind all elements. Later elements wait behind the position
-  /// until `fillPosition`. If a position is already reserved, drops the elements behind the old position.
+  /// until `fillPosition`. If a position is already reserved, drops the elements behind that position,
+  /// because the link counts them as missed.
   func reservePosition() {
     let dropped = state.withLock { state -> UnreadQueue<Element>? in
       (state.retained.found, state.retained.behind) = (state.retained.arrived, 0)
@@ -173,7 +174,7 @@ struct UnreadQueue<Element: LossReporting> {
 
   var count: Int { elements.count }
 
-  /// Merges consecutive losses. Without this, many loss reports of the bus could fill the memory.
+  /// Merges consecutive losses, so that many loss reports of the bus cannot fill the memory.
   mutating func append(_ element: Element) {
     if let count = element.lostCount, let last = elements.last?.lostCount {
       elements.last = .lost(last.saturatingAdding(count))

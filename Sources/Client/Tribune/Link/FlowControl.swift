@@ -11,16 +11,16 @@ protocol FlowControlled: AnyObject, Sendable {
 }
 
 /// The limit that the link sends to the bus (`room`): the total number of notifications and traffic frames
-/// that the bus may send over this socket. Each stream has room for all notifications up to the limit.
+/// that the bus may send over this socket. All of these frames may go to one stream, so the link raises the
+/// limit only to what the fullest stream can take.
 ///
-/// While the program reads every stream, the flow never stops. The link's thread raises the limit when every
-/// stream has room for `step` more notifications than the limit allows. If some streams lack this room, their
-/// readers make room, and each reader then tries to raise the limit (`makesRoom`). The last of these readers
-/// succeeds.
+/// While the program reads every stream, the flow never stops. If each stream has room for at least `step`
+/// notifications beyond the limit, the link's thread raises the limit. If not, each reader that has made room
+/// in its stream (`makesRoom`) tries to raise the limit. The last of these readers succeeds.
 struct FlowControl {
   private var streams: [any FlowControlled] = []
   private var leastLimit = 0
-  /// How many notifications and traffic frames came over this socket, including lost ones.
+  /// The number of notifications and traffic frames that came over this socket or were reported as lost.
   private var received: UInt64 = 0
   /// The limit that the link sent last; nil before the first `room`.
   private var limit: UInt64?
@@ -39,7 +39,7 @@ struct FlowControl {
     leastLimit = streams.map(\.limit).min() ?? 0
   }
 
-  /// Returns the limit for a new socket. Without streams, the limit is 0 until the first stream raises it.
+  /// Returns the limit for a new socket. Without streams, this is 0, until the link adds the first stream.
   mutating func restart() -> UInt64 {
     received = 0
     let limit = fitting ?? 0
@@ -68,7 +68,7 @@ struct FlowControl {
     return other > used && other - used >= step
   }
 
-  /// Returns the limit for a bus that has forgotten the limit in a restart.
+  /// Returns the limit for a restarted bus, which no longer knows the limit.
   mutating func limitAfterRestart() -> UInt64 {
     let confirmed = max(limit ?? 0, fitting ?? 0)
     limit = confirmed
@@ -90,8 +90,8 @@ extension LinkState {
     return outbox.append(Room(limit: limit), serial: 0)
   }
 
-  /// Adds the stream. If the limit can then rise, stages a `room` frame. The bus reads the staged frame right
-  /// before the next appended frame, which registers the stream.
+  /// Adds the stream. If the limit can then rise, stages a `room` frame. The outbox writes the staged frame
+  /// together with the next frame, which registers the stream.
   mutating func stageRoom(for stream: any FlowControlled) {
     flow.add(stream)
     if case .open = phase, let limit = flow.raise() { outbox.stage(Room(limit: limit)) }

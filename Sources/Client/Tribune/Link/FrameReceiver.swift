@@ -16,7 +16,7 @@ enum ReceivedFile {
 /// request is valid, because the bus may have sent the reply before it read the `cancel`.
 struct FrameReceiver {
   private let link: Link
-  /// The number of notifications and traffic frames that came over this connection, including lost ones.
+  /// The number of notifications and traffic frames that came over this socket or were reported as lost.
   private(set) var received: UInt64 = 0
   private let epoch: Int
   private var route: NotificationRoute
@@ -56,7 +56,7 @@ struct FrameReceiver {
     case .ok:
       let okay = try frame.decode(Okay.self)
       let action = link.state.withLock { $0.receive(.okay(okay), to: serial) }
-      // The `ok` may have confirmed an observation or an attachment, which the cached route then lacks.
+      // If the `ok` has confirmed an observation or an attachment, the cached route lacks it.
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(action)
     case .error:
@@ -127,8 +127,8 @@ struct FrameReceiver {
     link.perform(actions)
   }
 
-  /// Reports the loss to all streams and delegates. The bus counts losses for each connection, so each stream
-  /// or delegate can have missed notifications.
+  /// Reports the loss to all streams and delegates. The bus reports a loss for the connection as a whole, so
+  /// each stream or delegate may have missed notifications.
   private mutating func receiveLost(_ count: UInt64) {
     guard count > 0 else { return }
     received = received.saturatingAdding(count)
@@ -295,7 +295,7 @@ extension UserInfo {
 /// The posters whose process, user and units the bus has sent. The bus assigns each poster to one or more
 /// numbered slots. A slot has one poster at a time: a new poster replaces the one before it.
 struct KnownPosters {
-  /// The slots of a bus have lower numbers. The limit bounds the memory that a faulty bus can fill.
+  /// A correct bus uses only lower slot numbers. The limit bounds the memory that a faulty bus can fill.
   static let slotsMax: UInt32 = 1 << 20
 
   /// A poster stays known while at least one slot has it.

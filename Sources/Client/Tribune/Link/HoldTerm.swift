@@ -15,7 +15,8 @@ final class HoldTerm: Sendable {
 
   /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
-  /// The epoch (`LinkState.epoch`) in which the link sends the hold as its last frame (`isLast`); else nil.
+  /// The epoch (`LinkState.epoch`) of the socket on which the hold was the last frame (`isLast`). Nil if the
+  /// connection may send further frames.
   let lastEpoch: Int?
   let id = Atomic<UInt64>(0)
   /// The number of actions under way for which the hold came too late.
@@ -53,7 +54,7 @@ final class HoldTerm: Sendable {
     for waiter in waiters { waiter.resume(returning: .success(isSettled)) }
   }
 
-  /// Waits for the end of the hold. Returns false if the hold ended before its expiry, or on cancellation.
+  /// Waits until the hold ends, or the task is cancelled. Returns true if the hold has expired.
   func expired() async -> Bool {
     await wait(in: \.waiters) { state in state.hasExpired }
   }

@@ -62,7 +62,7 @@ extension LinkState {
     }
     guard let delegate = attached.delegate else {
       let duty = appendAnswer(.abstain, to: key)
-      // `dropAttachment` appends a `cancel` behind the answer. Performing `duty` gets both frames written.
+      // `dropAttachment` appends a `cancel` behind the answer. The caller's `duty` writes both frames.
       _ = dropAttachment(serial)
       return (.send(duty), nil)
     }

@@ -6,8 +6,9 @@ import TribuneWire
 extension Link {
   /// Returns when the bus has confirmed the observation.
   ///
-  /// The link registers observations with equal keys only once at the bus. Each notification goes to the
-  /// streams of all these observations. An observation with retained notifications has exactly one stream.
+  /// If observations have equal keys, the link registers only the first at the bus, and gives each
+  /// notification to the streams of all these observations. An observation with retained notifications has
+  /// exactly one stream.
   func observe(
     _ key: LinkState.ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>
   ) async throws(TribuneError) {
@@ -58,8 +59,8 @@ extension LinkState {
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
     /// The stream that wants retained notifications; nil without such a stream. The bus sends each retained
-    /// notification once for each observation. Streams that want retained notifications therefore share no
-    /// observation, and each gets a copy.
+    /// notification once for each registered observation. As a part of the key, this property keeps two such
+    /// streams from sharing a registration, so each of them gets a copy.
     var snapshotStream: ObjectIdentifier?
   }
 
@@ -81,8 +82,8 @@ extension LinkState {
     }
   }
 
-  /// If `isLive` in the result is true, the bus had already confirmed an equal observation, and the caller
-  /// must resume `reply`.
+  /// If `isLive` in the result is true, the bus had already confirmed an observation with this key, and the
+  /// caller must resume `reply`.
   mutating func observe(
     _ key: ObservationKey, _ pattern: Pattern?, into stream: DeliveryStream<Delivery>, _ reply: Reply<Void>
   ) throws(TribuneError) -> (isLive: Bool, duty: Outbox.Duty) {
@@ -154,8 +155,8 @@ extension LinkState {
     var streams: [DeliveryStream<Delivery>] = []
     /// A stream is never in both arrays: either all its observations are awaited, or none.
     var awaitedStreams: [DeliveryStream<Delivery>] = []
-    /// True if a matching awaited observation is being taken back. The bus can still wait for this client's
-    /// acknowledgement.
+    /// True if the program has taken a matching awaited observation back, but the bus has not confirmed this
+    /// yet. The bus can still wait for this client's acknowledgement.
     var isRetiring = false
 
     var isEmpty: Bool { streams.isEmpty && awaitedStreams.isEmpty && !isRetiring }
@@ -173,9 +174,9 @@ extension LinkState {
     return found
   }
 
-  /// Finds the stream for a retained notification. `isElsewhere` is true if an earlier live observation of
-  /// the same stream also matches. The earlier observation delivers the notification, as a retained or a new
-  /// one.
+  /// Finds the stream for a retained notification that the bus sent for the observation `serial`.
+  /// `isElsewhere` is true if the caller must not deliver the notification. In this case, an earlier
+  /// observation of the same stream also matches, and delivers the notification as a retained or a new one.
   func snapshotStream(
     _ serial: Serial, name: String, object: String
   ) -> (stream: DeliveryStream<Delivery>, isElsewhere: Bool)? {

@@ -111,8 +111,8 @@ final class Link: Sendable {
     case .wake: wakeup.signal()
     case .write(let batch):
       let (bytes, progress) = batch.write(to: socket)
-      // The socket must be shut down before the outbox learns of the failure. Once the outbox knows of it,
-      // the link's thread can replace `socket`, and a shutdown would then hit the next connection's socket.
+      // The socket must be shut down before the outbox learns of the failure. From that moment, the link's
+      // thread can replace `socket`, and a shutdown would hit the next connection's socket.
       if case .failed(let error) = progress { endReading(after: error) }
       let (action, wake) = state.withLock { $0.wrote(batch, bytes: bytes, progress) }
       if wake { wakeup.signal() }

@@ -3,8 +3,8 @@
 import Synchronization
 import TribuneWire
 
-/// What the link knows under the serial of a frame: a request until the bus has responded, or a registration
-/// until its end.
+/// A request or registration, which the link remembers under its frame's serial: a request until the bus has
+/// responded, a registration until its end.
 struct LinkEntry {
   var subject: Subject
   var stage: Stage
@@ -78,8 +78,8 @@ struct LinkEntry {
     if case .registration(let registration) = subject, !isRequested { registration } else { nil }
   }
 
-  /// The delegate of a confirmed attachment. Does not copy other registrations, because the link searches all
-  /// entries for delegates.
+  /// The delegate of a confirmed attachment. Copies no other registration, because the link searches all
+  /// entries for delegates, and copies would take time.
   var attached: AttachedDelegate? {
     if case .registration(.attachment(let attached)) = subject, !isRequested { attached } else { nil }
   }

@@ -3,14 +3,15 @@
 import Synchronization
 import TribuneSystem
 
-/// The scheduler of a link's thread, which receives frames and runs client code in turns.
+/// The scheduler of a link's thread. The thread receives frames, then does the work that waits (a *turn*),
+/// which runs client code, then receives again.
 ///
 /// The thread that receives a question also calls the delegate, and runs the executor's tasks. Waking another
 /// thread would take longer than the rest of a quick answer.
 ///
-/// If client code blocks the thread, another thread takes over receiving, and further work goes to Swift's
-/// threads. When the blocked thread is free again, it ends if the other thread is receiving, and receives if
-/// not. Until then, no third thread starts, so a link never has more than two threads.
+/// If client code blocks the thread, a second thread receives, and further work goes to Swift's threads. When
+/// the client code returns, the first thread ends if the second one is receiving, and receives if not. Until
+/// then, no third thread starts, so a link never has more than two threads.
 final class LinkScheduler: Sendable {
   /// How long a turn of work may take. `watch` checks at this interval, and notices a longer turn.
   private static let turnLimit = Duration.milliseconds(10)

@@ -95,8 +95,8 @@ extension LinkState {
 
   struct Due {
     var actions: [Action] = []
-    /// True if the link has ended, or must end: it is closing, and either no post waits or the deadline has
-    /// passed.
+    /// True if the link has ended. Also true if the link is closing and must end now, because either no post
+    /// waits or the deadline has passed.
     var isOver = false
     var next: Instant?
   }
@@ -138,7 +138,8 @@ extension LinkState {
     let before = entries
     for (serial, entry) in before {
       entries[serial]?.deadline?.end = nil
-      // The link did not renew the registration that this request takes back. The new bus does not have it.
+      // The link did not renew the registration that this request takes back. The new bus therefore does not
+      // have the registration, and the request succeeds.
       if case .takingBack = entry.subject, serial <= interruption.lastSerial {
         entries[serial] = nil
         reopening.actions.append(entry.resume(.success(.okay(Okay()))))
@@ -208,7 +209,8 @@ extension UInt32 {
 extension TribuneError {
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
-  /// The refusal of a waiting frame with a file. The link does not encode the frame again without the file.
+  /// The error of a waiting frame whose file the new bus does not accept. The link could encode the frame
+  /// again without the file, but does not.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

@@ -3,9 +3,10 @@
 import TribuneWire
 
 extension LinkState {
-  /// Returns the frames that follow the hello on a new connection: the limit of notifications (`room`), then
-  /// the suspension, registrations and bound posts in the original order, then the predecessors. Also returns
-  /// the delegates, which the caller must release after unlocking.
+  /// Returns the frames that follow the hello on a new connection. First comes the limit of notifications
+  /// (`room`), then the suspension, registrations and bound posts in the original order. A question about
+  /// each lost connection (`succeed`) comes last. Also returns the delegates, which the caller must release
+  /// after unlocking, because their deinitializers can use the link.
   mutating func beginRenewal() -> (frames: [UInt8], delegates: [any Delegate]) {
     guard let interruption else { return ([], []) }
     var delegates: [any Delegate] = []
@@ -76,7 +77,8 @@ extension LinkState {
     }
   }
 
-  /// Returns true during an interruption: the link then reports the loss later, at the reserved positions.
+  /// During an interruption, counts the loss and returns true: the link reports the loss later, at the
+  /// reserved positions. Otherwise, returns false.
   mutating func deferLoss(of count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted

@@ -137,8 +137,8 @@ extension LinkState {
 
   // MARK: Responses
 
-  /// Handles the bus's response. Ignores a response to a request that the program has cancelled, and to a
-  /// registration that it has taken back.
+  /// Handles the bus's response. Ignores a response to a request that the program has cancelled, or to a
+  /// registration that the program has taken back.
   mutating func receive(_ response: Response, to serial: Serial) -> Action {
     guard let place = entries.index(forKey: serial) else { return .none }
     let entry = entries.values[place]
@@ -225,7 +225,7 @@ extension LinkState {
     guard let place = entries.index(forKey: serial),
       case .list(var collected) = entries.values[place].subject
     else { return }
-    // The array grows in place only while it has a single reference.
+    // If the entry still referred to the array, `append` would copy the array.
     entries.values[place].subject = .list([])
     collected.append(entry)
     entries.values[place].subject = .list(collected)

@@ -43,7 +43,7 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// How long the link looks for a lost bus: zero for never, nil for ever.
+  /// How long the link looks for a lost bus: zero for not at all, nil for no limit.
   let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
   /// The session remains after the end of the link, because `Connection.id` must stay readable.

@@ -12,7 +12,7 @@ struct LinkThread: ~Copyable {
   /// If fewer bytes than this are free, and the partial frame does not fit into the buffer, the frame's bytes
   /// move to another buffer.
   private static let receiveMin = 4_096
-  /// The number of attempts to get a welcome. A bus that closes the connection before the welcome was
+  /// The number of attempts to get a welcome. If a bus closes the connection before the welcome, it was
   /// possibly killed, and its successor can already listen. The pause between two attempts doubles each time.
   private static let attemptsMax = 5
   private static let attemptPause = Duration.milliseconds(10)
@@ -145,7 +145,8 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Before the welcome, the code is `limitExceeded`: callers take `connectionLost` for a missing bus.
+  /// Before the welcome, the code is `limitExceeded`. From `connectionLost`, callers would conclude that
+  /// there is no bus.
   private func failure(of what: String, _ error: Errno) -> TribuneError {
     TribuneError(greeting == .done ? .connectionLost : .limitExceeded, "\(what) failed: \(error)")
   }

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A question that the bus has not concluded yet, with the task in which the delegate answers it.
 ///
-/// The answer and the ending come from different threads, so a lock protects the state. A thread that also
-/// needs the link's lock takes the link's lock first.
+/// The answer and the query's end come from different threads, so a lock protects the state. A thread that
+/// also needs the link's lock takes the link's lock first.
 final class OpenQuestion: Sendable {
   /// The stage of the answer. Each arrow lists the stages that can follow.
   private enum Stage {
@@ -19,10 +19,10 @@ final class OpenQuestion: Sendable {
   }
 
   private struct State {
-    /// The task that runs `answer`; nil before `start` stores the task, and after `answer` has returned.
+    /// The task of the delegate's `answer`; nil before `start` stores it, and after `answer` has returned.
     var task: Task<Void, Never>?
     var stage = Stage.open
-    /// True once `answer` has returned. Only then may the delegate learn how the query ended.
+    /// True once the delegate's `answer` has returned. Only then may the delegate learn how the query ended.
     var hasReturned = false
     var ending: Conclusion.Ending?
   }
@@ -89,7 +89,7 @@ final class OpenQuestion: Sendable {
     task?.cancel()
   }
 
-  /// Reports the ending to the delegate once `answer` has returned.
+  /// Tells the delegate how the query ended, once the delegate's `answer` has returned.
   ///
   /// - Parameter here: true if the calling thread may run the delegate's method up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {

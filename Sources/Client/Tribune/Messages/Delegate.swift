@@ -11,9 +11,9 @@ import TribuneWire
 /// The connection calls the delegate's methods on the thread that receives the connection's frames, because
 /// waking another thread would delay a quick answer. Until the method suspends or returns, the connection
 /// receives no frames. If the method does neither within 10 to 20 ms, another thread takes over receiving.
-/// Until the method then suspends or returns, the connection calls delegates on Swift's thread pool. After
-/// its first suspension, a method continues on Swift's thread pool. An actor's methods run on the actor's
-/// executor from the start.
+/// From then until the method suspends or returns, the connection calls delegates on Swift's thread pool.
+/// After its first suspension, a method continues on Swift's thread pool. An actor's methods run on the
+/// actor's executor from the start.
 public protocol Delegate: AnyObject, Sendable {
   /// Answers a question. The library can call this method again before an earlier call has returned.
   ///

@@ -54,7 +54,7 @@ public struct BusStatus: Hashable, Sendable {
   public var logUsed: Int
   /// The limit of ``logUsed``, in bytes.
   public var logMax: Int
-  /// The number of descriptors that the keeper process has or will get; 0 without a keeper.
+  /// The number of descriptors in the keeper process, or on their way there; 0 without a keeper.
   public var kept: Int
 }
 

@@ -8,8 +8,8 @@
 /// help, the bus drops the oldest notifications and reports their number as ``Delivery/lost(_:)``.
 ///
 /// The bus sends notifications to a connection only while all sequences of the connection have room. If a new
-/// sequence has a smaller limit than the older sequences, the new sequence can exceed its limit at first. The
-/// bus can still send as many notifications as the older sequences had room for.
+/// sequence has a smaller limit than the older ones, it can exceed this limit at first: the bus may already
+/// send as many notifications as the older sequences have room for.
 ///
 /// **When the connection is interrupted.** After the library has reconnected, the sequence continues. It
 /// reports missed notifications as ``Delivery/lost(_:)``, or as ``Delivery/interrupted`` if the number is

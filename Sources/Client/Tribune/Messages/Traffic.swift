@@ -5,7 +5,8 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public enum Content: Sendable, CustomStringConvertible {
     /// A notification. Each option that the post sets is a short text in `wishes`.
     case post(wishes: [String])
-    /// A query for permission. A nil `deadline` means the bus's default. With a nil `override`, vetoes count.
+    /// A query for permission. If `deadline` is nil, the bus's default applies. If `override` is nil, the
+    /// asker does not override vetoes.
     case ask(
       mode: Mode, deadline: Duration?, fallback: Verdict.Decision, parent: UInt64?, override: String?,
       isDryRun: Bool)

@@ -86,7 +86,8 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes the delegate abstain from new questions. Running commands finish. True if no query is open.
+  /// Makes the delegate abstain from new questions. Running commands finish. Returns true if no query is
+  /// open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in

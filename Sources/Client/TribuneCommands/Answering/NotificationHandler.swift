@@ -20,7 +20,7 @@ actor NotificationHandler {
   }
 
   /// For a notification, runs the command, tells a waiting poster the command's result, and returns true. For
-  /// a gap, returns false: variables of the next command report the gap.
+  /// a loss or an interruption, returns false; variables of the next command report it.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):

@@ -22,7 +22,7 @@ struct QuestionQueue: Sendable {
     /// Show this text, which ends in a line feed.
     case show(String)
     case prompt
-    /// Discard the typed input, because it was typed before the next question is shown.
+    /// Discard the typed input: the user typed it before the next question was shown.
     case discardTyped
     /// Discard the typed input, and replace the prompt and the typed line by this text.
     case takeBack(String)

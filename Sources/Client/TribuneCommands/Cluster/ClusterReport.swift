@@ -27,7 +27,7 @@ struct ClusterReport {
   }
 
   /// - Parameter outcomes: can include several outcomes of one host. If a pattern in nats.conf, such as
-  ///   `cluster.**`, also matches the report's name, a second delegate for the host is asked, and abstains.
+  ///   `cluster.**`, also matches the report's name, the host has a second delegate, which abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {

@@ -56,9 +56,9 @@ actor DelegateFolder {
   private var vetoes: [DelegateFile: Tribune.Hold] = [:]
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   private var problems: Set<String> = []
-  /// The number of refused files without a hold or a gate (`gates`), which therefore veto nothing.
+  /// The number of refused files that should veto, but cannot: they have neither a hold nor a gate (`gates`).
   private var refusedCount = 0
-  /// True if the bus refused the delegates and the holds of all files.
+  /// True if no file has a delegate or a hold, because the bus refused all of them.
   private var isRefused = false
   /// Gates, by pattern: a gate is a delegate that vetoes until all files of its pattern are attached, because
   /// a missing file might veto.

@@ -65,7 +65,8 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Restricts the entries: for each field in the calls so far, one of the values for that field must match.
+  /// Restricts the entries. Each call allows one more value of its field. An entry must have an allowed value
+  /// in each field that a call has named.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))

@@ -35,7 +35,8 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Restricts the journal by exact values, which its index finds. `verdict(in:)` must still check entries.
+  /// Restricts the journal to entries with the exact values of this filter, which libsystemd finds quickly.
+  /// The caller must still check each entry by `verdict(in:)`.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }

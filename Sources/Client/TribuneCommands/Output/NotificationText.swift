@@ -158,8 +158,8 @@ extension Context {
     }
   }
 
-  /// If the output is a template, which has no place for a gap, reports the gap on standard error and returns
-  /// true. Returns false otherwise, and for a notification.
+  /// If the output is a template, which has no place for a gap (a loss or an interruption), reports the gap
+  /// on standard error and returns true. Returns false for other outputs, and for a notification.
   func reportGap(_ delivery: Delivery, of thing: String = "notification") -> Bool {
     guard usesTemplate else { return false }
     switch delivery {

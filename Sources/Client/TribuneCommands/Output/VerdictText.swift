@@ -34,13 +34,14 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// Names the default that vetoed, which is the asker's or else the bus's.
+  /// Names the default that vetoed: the asker's, or else the bus's.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// True if the veto can end without an announcement. Either each veto comes from a delegate (also by a
-  /// failure) or from another host (through tribune-nats). Or a default vetoes, and a delegate failed.
+  /// True if the veto can end without an announcement. If a default vetoed, this is so if a delegate failed.
+  /// Otherwise, it is so if each veto comes from a delegate (by an answer or a failure), or from another host
+  /// (through tribune-nats).
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 /// The delegates and awaited observers of a bus. Each combination of role, user, unit and label has one row,
-/// because the bus has one count for each.
+/// because the bus counts outcomes for each combination.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role

@@ -18,8 +18,8 @@ struct WaitForest {
     awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
   }
 
-  /// Queries whose askers are not awaited by any query begin trees. Further trees begin at queries that are
-  /// not in these trees: the first query of each cycle, and queries beyond `depthMax`.
+  /// If no query waits for a query's asker, the query begins a tree. Further trees begin at queries that are
+  /// in none of these trees: the first query of each cycle, and queries beyond `depthMax`.
   var groups: [TopGroup] {
     var shown: Set<Int> = []
     var groups: [TopGroup] = []
@@ -51,8 +51,8 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // Below the delegate come the queries of its connection. If `query` is of the same connection, they are
-      // left out, because the delegate's answer then need not depend on them.
+      // Below the delegate come the queries that its connection asks. If this connection also asks `query`,
+      // these queries are left out, because the delegate's answer then need not depend on them.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(

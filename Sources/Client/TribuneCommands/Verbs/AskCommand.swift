@@ -72,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// The verdict of --if-unreachable; nil without this option, or if it does not apply to the error.
+  /// The verdict of --if-unreachable; nil without this option, or if the option does not apply to the error.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -90,7 +90,7 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// If this is set, the query also begins the action. A query with a scope never begins one.
+  /// If this is set, the query also begins the action, unless the query has a scope.
   var beginning: Beginning?
   /// The names of the action's notifications. The query requires the permission to post them before it asks.
   var announcements: [String] = []

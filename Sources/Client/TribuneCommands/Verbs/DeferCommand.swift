@@ -40,9 +40,9 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate's id from the environment. 0 if the environment does not name this query, that is, the
-  /// command was not started to answer it. The bus then takes the only delegate of this user that the query
-  /// waits for.
+  /// The delegate's id from the environment. Returns 0 if the command was not started to answer this query,
+  /// so the environment does not name the query. For 0, the bus takes the only delegate of this user that the
+  /// query waits for.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

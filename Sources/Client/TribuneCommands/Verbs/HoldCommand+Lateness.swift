@@ -10,7 +10,8 @@ extension HoldCommand {
     case settled, lost, expired, overdue, interrupted
   }
 
-  /// - Returns: the holds, or new holds if the bus was lost; nil after a signal.
+  /// - Returns: the holds, or new holds if the bus was lost. Nil after a signal, or if the holds expired
+  ///   while the bus was lost.
   func settle(
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Held? {
@@ -50,7 +51,7 @@ extension HoldCommand {
       ? .failure(reason) : CommandError(message: "\(reason): nothing was run", status: ExitStatus.noVerdict)
   }
 
-  /// - Returns: nil after a signal.
+  /// - Returns: nil after a signal, or if the holds expired meanwhile.
   private func takeAgain(
     _ held: Held, _ standing: HoldStanding, _ router: SignalRouter, in context: Context
   ) async -> Held? {

@@ -246,7 +246,7 @@ struct HoldCommand: Command {
   }
 
   /// Waits until logind knows of the holds that concern the host. Returns warnings and, on a terminal, the
-  /// effects of the holds. Returns nil if the holds came too late.
+  /// effects of the holds. Returns nil if tribune-logind reports that a hold came too late.
   private func hostEffects(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
     // A connection that the command inherits cannot send requests.

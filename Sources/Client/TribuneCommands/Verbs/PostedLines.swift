@@ -88,9 +88,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// True if the command waits for the bus to confirm this post even if it is not the batch's last post. The
-  /// bus can refuse this post, and still accept the last one: users have quotas of retained data and of
-  /// files, and an object can have a protocol.
+  /// True if the command waits for the bus to confirm this post, as for the batch's last post. The bus can
+  /// refuse this post and still accept the last one: users have quotas of retained data and of files, and an
+  /// object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }

@@ -34,7 +34,7 @@ struct PatientQuery: Sendable {
   /// - Returns: the last verdict. If the time ends during the first query, this verdict may lack the answers
   ///   of slow delegates.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
-    // `patience.span` counts from now. An earlier wait for a bus does not use it up.
+    // `patience.span` counts from now, and so does not include an earlier wait for a bus.
     let patience = patience.fromNow()
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
@@ -68,8 +68,8 @@ struct PatientQuery: Sendable {
         await presence.waitUntilSettled()
         var query = query
         // Until the first verdict, a question's deadline is at most `patience.span`, even if a part of this
-        // span has passed. If the deadline were only the rest, required delegates could time out, which would
-        // veto the action. If no verdict has come by `Patience.end` plus `Patience.grace`, `ask` throws.
+        // span has passed. If the deadline were only the rest of the span, required delegates could time out,
+        // which is a veto. If no verdict has come by `Patience.end` plus `Patience.grace`, `ask` throws.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
@@ -103,8 +103,8 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// A change counts if it concerns either name of the question. With a scope, tribune-nats answers to
-  /// `askedName`, and asks the other delegates by `name`.
+  /// True if the delivery may end a veto against one of the question's two names. With a scope, tribune-nats
+  /// answers to `askedName`, and asks the other delegates by `name`.
   private func mayEndVeto(_ delivery: Delivery) -> Bool {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
@@ -136,7 +136,8 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// True if the verdict may change after this delivery. A gap counts: it may hide the end of a veto.
+  /// True if the verdict may change after this delivery. A loss or an interruption counts, because it may
+  /// hide the end of a veto.
   ///
   /// - Parameter object: empty for all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {

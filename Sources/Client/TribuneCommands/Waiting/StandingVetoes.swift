@@ -6,8 +6,8 @@ import TribuneSystem
 
 /// The vetoes against a question whose asker waits, and their ages.
 ///
-/// Holders can change their vetoes constantly. So reasons are cut, and the lines of each user are limited,
-/// except for root and this process's user.
+/// Holders can change their reasons constantly. This type therefore cuts reasons, and limits the lines about
+/// each user's vetoes, except for root and this process's user.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 

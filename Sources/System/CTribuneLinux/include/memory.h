@@ -33,7 +33,7 @@ int fallocate(int fd, int mode, off_t offset, off_t length);
 #define TRIBUNE_F_SEAL_WRITE 0x0008
 
 /* Stores a value after all accesses that precede the call, and before all accesses that follow the call. Only the
- * compiler must keep this order: after a kill, the memory has the process's stores in program order. */
+ * compiler could break this order: after a kill, the memory has the process's stores in program order. */
 static inline void tribune_publish(uint64_t *_Nonnull word, uint64_t value)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -48,7 +48,7 @@ static inline int tribune_forbid_tracing(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Restores the default of SIGCHLD. If a parent made this process ignore it, the kernel would discard exit statuses. */
+/* Restores the default of SIGCHLD. If the parent left SIGCHLD ignored, the kernel would discard exit statuses. */
 static inline void tribune_keep_exit_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);

@@ -43,7 +43,7 @@ package final class FolderWatch: Sendable {
 
   deinit { source.ended.signal() }
 
-  /// Watches a folder, and follows symbolic links. All paths of one folder get the same number.
+  /// Watches a folder, and follows symbolic links. Returns a number, the same for all paths of one folder.
   package func watch(_ path: [UInt8]) throws(Errno) -> CInt {
     let interest =
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF

@@ -47,7 +47,7 @@ package struct PassedDescriptors: ~Copyable {
 
   package mutating func append(owning descriptor: CInt) { waiting.append(descriptor) }
 
-  /// Appends `lost` or `foreign`, in place of such a descriptor.
+  /// Appends the number `lost` or `foreign` in place of a descriptor that is lost or foreign.
   package mutating func append(standIn: CInt) {
     precondition(standIn == Self.lost || standIn == Self.foreign)
     waiting.append(standIn)

@@ -62,7 +62,7 @@ package struct SharedFile: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the first part with memory at or behind `offset`, or nil. Reading other parts
+  /// Returns the first part with memory at or behind `offset`; nil if there is none. Reading other parts
   /// through a mapping would allocate memory for them.
   package func data(from offset: Int) -> Range<Int>? {
     precondition(offset >= 0)

@@ -102,7 +102,7 @@ import Glibc
 
     @inlinable @inline(__always)
     func address(of row: Int, _ word: Int) -> UnsafeMutablePointer<UInt64> {
-      // Negative indices become very large unsigned numbers, so they fail, too.
+      // Negative indices become very large unsigned numbers, which this check also refuses.
       precondition(UInt(bitPattern: row) < UInt(bitPattern: count) && UInt(bitPattern: word) < 8)
       return unsafe first + (row &* 8 &+ word)
     }

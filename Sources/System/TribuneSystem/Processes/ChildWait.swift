@@ -78,10 +78,11 @@ struct ChildWait: ~Copyable {
     }
   }
 
-  /// Ends the group of a child that got a signal and has ended. Sends the signal to the group again, because
-  /// a shell blocks signals while it starts a command: the first signal may have ended only the shell. Kills
-  /// the rest of the group when the output pipe is closed, when SIGKILL is sent, or after a second. The
-  /// caller reaps the child only afterwards, so the kernel does not reuse the group's id too early.
+  /// After a child that leads a group has got a signal and has ended, ends the rest of the group. Sends the
+  /// signal to the group again: a shell blocks signals while it starts a command, so the first signal may
+  /// have ended only the shell. Kills the rest of the group when the output pipe is closed, when SIGKILL is
+  /// sent, or after a second. The caller reaps the child only afterwards, so the kernel does not reuse the
+  /// group's id too early.
   private mutating func endGroup(_ signals: ChildSignalPipe) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)

@@ -61,7 +61,7 @@ package enum Thread {
     }
   }
 
-  /// Runs blocking work on a new thread. If no thread can be started, the work blocks one of Swift's pool.
+  /// Runs blocking work on a new thread. If no thread can be started, the work blocks one of Swift's threads.
   package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       do throws(Errno) {
