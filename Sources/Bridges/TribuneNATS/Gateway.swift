@@ -16,8 +16,9 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. The gateway
-  /// also asks other hosts' questions on this bus, and tells the two kinds apart by this secret.
+  /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. This gateway's
+  /// delegates pass such a question on to the other hosts. They abstain from the questions of other hosts,
+  /// which this gateway asks on this bus, too.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -107,7 +108,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.handle(event) }
         }
-        // This step comes first, because other hosts must be asked even if a later step fails.
+        // Attaches the delegates for the other hosts first. They must answer even if a later step fails.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -342,7 +343,8 @@ final class Gateway {
     }
   }
 
-  /// NATS does not echo this gateway's own messages, so the sender is another gateway with this host's name.
+  /// Handles the presence of a gateway with this host's name. Another instance proves that it is another
+  /// gateway, although NATS echoes no message to the connection that published it.
   private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.remember(other) { _ = publisher.publish(presence) }

@@ -123,7 +123,8 @@ package final class Log {
 
   var hasJournal: Bool { journal != nil }
 
-  /// True if a verdict must be kept in memory: there is no journal, and `level` does not exclude the verdict.
+  /// True if a verdict must be kept in memory: there is no journal, and `level` includes the verdict's own
+  /// level (`VerdictEntry.level`), not the lower one that `write` uses without a journal.
   func keeps(_ verdict: VerdictKind, isOverridden: Bool) -> Bool {
     journal == nil && VerdictEntry.level(of: verdict, isOverridden: isOverridden) <= level
   }

@@ -25,7 +25,8 @@
   }
 
   @usableFromInline let state: UnsafeMutablePointer<State>
-  /// The file of the buffer's only frame. This frame begins at offset 0. nil for buffers without a file.
+  /// The file of the frame in this buffer; nil if no frame has a file. A buffer with a file contains only that
+  /// frame, from offset 0.
   @inlinable package var attachment: (any AttachedFile)? { unsafe state.pointee.attachment }
 
   package init(capacity: Int, attachment: (any AttachedFile)? = nil) {
@@ -117,7 +118,8 @@
     unsafe outgrown?.deallocate()
   }
 
-  /// `source` must not be part of this buffer.
+  /// Does not grow the buffer. Returns false, and changes nothing, if `source` does not fit. `source` must not
+  /// be part of this buffer.
   @inlinable package func append(ifItFits source: RawSpan) -> Bool {
     guard capacity - count >= source.byteCount else { return false }
     unsafe source.withUnsafeBytes { bytes in

@@ -4,8 +4,9 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts. systemd passes listening sockets, the log, and a lease
-/// that shows the keeper whether the bus will start again (sd_listen_fds(3), `ManagerStore`). The keeper
+/// The descriptors that a daemon gets when it starts. systemd passes listening sockets (sd_listen_fds(3)), and
+/// what the bus stored there (`ManagerStore`): the state log, and one end of the lease, a socket pair. systemd
+/// closes its end when the bus will not start again, which the keeper notices at the other end. The keeper
 /// passes the previous daemon's descriptors (`KeptItem`).
 ///
 /// Owns the descriptors until another part takes them.
@@ -79,7 +80,7 @@ nonisolated package final class PassedAtStart {
     case .log:
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // This process closes its copy, because the lease depends only on the service manager's copy.
+    // This process closes its copy, so that the lease ends as soon as the service manager closes its own.
     case .lease: storedNames.insert(name)
     case nil:
       guard UnixSocket.role(of: descriptor) == .listening else { return false }
