@@ -224,16 +224,6 @@ import TribuneWire
     #expect(isReleased() && state.outbox.unwritten == 0)
   }
 
-  @Test func aReplyOfAnotherKindFailsTheRequest() async {
-    var state = openState()
-    let result = await Reply<Response>.wait { reply -> Response? in
-      _ = ask(&state, reply, serial: 1, deadline: 0, at: now)
-      apply([state.receive(.list([]), to: 1)])
-      return nil
-    }
-    #expect(result.failure?.code == .protocolViolation)
-  }
-
   /// 0 stands for the bus's default.
   @Test(arguments: [1000, 0] as [UInt32])
   func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline(milliseconds: UInt32) async throws {
