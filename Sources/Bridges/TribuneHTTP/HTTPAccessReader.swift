@@ -9,9 +9,9 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// An invalid value has the strictest effect. After an invalid `Hosts=`, only this host's own names
-  /// (`HostRule`) are accepted, not even those of an earlier `Hosts=`. An invalid `TokenFile=` lets no client
-  /// in, and an invalid `AllowNetwork=` counts as no.
+  /// An invalid value has the strictest effect. An invalid `Hosts=` also discards the names of an earlier
+  /// one, so only this host's own names (`HostRule`) are accepted. An invalid `TokenFile=` lets no client in,
+  /// and an invalid `AllowNetwork=` counts as no.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {

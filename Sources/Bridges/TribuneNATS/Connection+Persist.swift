@@ -11,8 +11,9 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Repeats `body` until it succeeds or the connection ends. After the first attempt, `work` counts as
-  /// tried. Logs `lack` at the first failure.
+  /// Repeats `body` until it succeeds or the connection ends. After the first attempt, even if it failed,
+  /// `work` is finished in `tries`. Only the first failure is logged, after `lack`, which tells the
+  /// consequence, such as "nothing is exported".
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

@@ -17,8 +17,9 @@ final class Gateway {
   private let subjects: Subjects
   private let instance = Instance()
   /// A secret in the userInfo of each question that this gateway asks for a FleetLock client. This gateway's
-  /// delegates pass such a question on to the other hosts. They abstain from the questions of other hosts,
-  /// which this gateway asks on this bus, too.
+  /// delegates pass such a question on to the other hosts. This gateway also asks other hosts' questions on
+  /// this bus. These lack the secret, so its delegates abstain: otherwise, the questions would return to the
+  /// cluster.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -170,8 +171,8 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation keeps notifications in memory, so a new one begins only after the end of the
-      // previous one. The new one misses the posts between the two.
+      // Each observation keeps notifications in memory. So that only one does, the next begins after the
+      // previous one has ended. The posts in between are missed, which `lose` reports.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
@@ -264,7 +265,8 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// If a question was vetoed because a host was unreachable, makes its asker ask again.
+  /// For each question that was vetoed because a host was unreachable, posts the question's *may*, such as
+  /// `host.mayReboot`. An asker that waits for this notification then asks again.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -309,7 +311,7 @@ final class Gateway {
     return true
   }
 
-  /// Returns false also for an invalid message: the main actor then receives the message, and logs the error.
+  /// Returns false also for an invalid message. On the main actor, `receiveOther` then logs what is invalid.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -343,8 +345,9 @@ final class Gateway {
     }
   }
 
-  /// Handles the presence of a gateway with this host's name. Another instance proves that it is another
-  /// gateway, although NATS echoes no message to the connection that published it.
+  /// Handles a presence message with this host's name. Another instance shows that another gateway sent it.
+  /// This gateway's own instance is possible, too: NATS echoes no message to the connection that published
+  /// it, but may deliver it to this gateway's next connection.
   private func handleDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.remember(other) { _ = publisher.publish(presence) }

@@ -6,7 +6,7 @@ import TribuneSystem
 /// Limits the log lines per second that each user can cause, because a flood would hide other users' entries.
 /// Root and the bus's own user are exempt, because they could control the bus anyway.
 package final class UserLineBudgets {
-  /// Before `take` adds a budget beyond this number, `take` drops all budgets that have omitted no lines.
+  /// With this many budgets or more, `take` drops those without omitted lines before it adds a new one.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int

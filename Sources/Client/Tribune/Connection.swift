@@ -29,9 +29,10 @@ import TribuneWire
 /// - The ids of the connection, of delegates and of holds change.
 ///
 /// If the library finds no bus within the time for reconnecting, or if the new bus refuses a registration,
-/// the connection ends. From this end, the program learns that its registrations are no longer in force.
+/// the connection ends. The end tells the program that its registrations are no longer in force.
 public final class Connection: Sendable {
-  /// The connection's id, such as `:7`. The id changes after an interruption. The bus never reuses an id.
+  /// The connection's id, such as `:7`. The id changes after an interruption. The bus does not reuse an id
+  /// while it runs, nor over restarts that keep its state. After a stop, ids begin again.
   public var id: String { session.connection.description }
   public var bus: BusInfo { session.bus }
 

@@ -176,6 +176,7 @@ struct RoomTests {
   private func wait(for session: Session, since: Instant) {
     session.pacing.flow = .flowing
     session.pacing.flow = .pacing(since: since, isOver: false)
+    session.pacing.nextCheck = Instant(nanoseconds: 0)
     bus.server.sender.checkPacing(of: session)
   }
 

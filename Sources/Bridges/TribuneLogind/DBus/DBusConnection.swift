@@ -252,8 +252,9 @@ struct DBusMessage {
   }
 
   /// Calls `handle` for broadcast signals that match `rule`, until the caller releases the result. `handle`
-  /// must not block. If another rule makes D-Bus deliver such a signal of another sender, `handle` gets this
-  /// signal, too. So `DBusSignals` checks the sender.
+  /// must not block. sd-bus does not check a sender that `rule` gives by a well-known name. So `handle` also
+  /// gets such signals of other senders, if D-Bus delivers them for another rule of this connection.
+  /// Therefore, `DBusSignals` checks the sender.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// Questions that the bus allowed despite vetoes, each until its action ends or fails, or `span` is over.
+/// Questions allowed despite vetoes. Each is kept until its action ends or fails, but at most for `span`.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   static let time = Duration.seconds(120)

@@ -26,7 +26,7 @@ nonisolated struct ByteEscape: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns nil if the result exceeds `lengthMax` bytes, or if an escape or the UTF-8 is invalid.
+  /// Nil for a result over `lengthMax` bytes, invalid escapes or UTF-8, or a byte that should be escaped.
   func unescape(_ escaped: some StringProtocol, lengthMax: Int) -> String? {
     guard escaped.utf8.count <= 3 * lengthMax else { return nil }
     var bytes: [UInt8] = []

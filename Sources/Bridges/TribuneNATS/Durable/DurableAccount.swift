@@ -5,9 +5,10 @@ import TribuneSystem
 import TribuneWire
 
 /// This host's record, in a file, of the messages that have arrived from the durable stream. By this account,
-/// the gateway finds duplicates and gaps. Each `ExportCounter` of a sending host numbers its notifications,
-/// which arrive in the order of these numbers. The account uses these, because a NATS server that was killed
-/// (SIGKILL) may use the stream's own numbers again.
+/// the gateway finds duplicates and gaps. A sending host numbers its messages by an `ExportCounter`, which
+/// has a new instance after a restart or a gap of unknown size. The account compares these numbers, because a
+/// NATS server that was killed may use the stream's own numbers again. Of those, it has only `position`,
+/// which tells where a new consumer begins.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
   /// How many instances (`ExportCounter.instance`) of each host the account remembers.

@@ -43,8 +43,8 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// Nil if `hasAccount` is false. A new consumer then starts with new messages, and otherwise after the
-  /// account's `position`.
+  /// The account, which tells where a new consumer begins (`DurableAccount.start`). Nil if `hasAccount` is
+  /// false: a new consumer then begins with new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -62,8 +62,9 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // This process may be killed. So the file must not count a message that is still being posted, nor hide
-      // a loss that is not announced yet. In these cases, `acknowledge` writes the account later.
+      // If this process is killed, the next one relies on the file. So the file must not count a message that
+      // is still being posted: its redelivery would be dropped as stale. Nor may the file hide a loss that is
+      // not announced yet. In both cases, `acknowledge` writes the account later.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true

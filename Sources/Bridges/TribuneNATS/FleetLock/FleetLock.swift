@@ -147,8 +147,8 @@ nonisolated enum FleetLockQuestion {
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// The userInfo for other hosts; nil unless this gateway asks for a FleetLock client. The result lacks the
-  /// secret (`Gateway.mark`), by which this gateway recognizes its own questions.
+  /// The userInfo for asking the other hosts; nil if this gateway did not ask the question for a FleetLock
+  /// client. The secret `mark` shows that it did. The result lacks this secret.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

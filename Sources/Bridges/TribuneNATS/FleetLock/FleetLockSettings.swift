@@ -23,7 +23,8 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
 
   package static func lease(of group: String) -> String { "fleetlock.\(group)" }
 
-  /// FleetLock also allows leading, trailing and repeated dots, which the name of a lease cannot have.
+  /// True if `fleetlock.TEXT` is a valid name of a lease, and the text has no underscore, which FleetLock
+  /// forbids. So dots must not be leading, trailing or repeated, although FleetLock allows that.
   package static func isGroup(_ text: String) -> Bool {
     !text.utf8.contains(UInt8(ascii: "_")) && NameSyntax.isName(lease(of: text).utf8Bytes)
   }

@@ -119,7 +119,8 @@ package final class Accounts {
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
     // The comparison with the share ignores `uncounted`, but these charges still use a part of the total. So
-    // a further sixteenth of the total must remain for other users.
+    // after this charge, a sixteenth of the total must stay free, besides the sixteenth that is reserved for
+    // privileged users. Privileged users need not leave it.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(

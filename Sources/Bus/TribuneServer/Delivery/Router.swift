@@ -3,8 +3,9 @@
 import TribuneCore
 import TribuneWire
 
-/// The fast path of plain posts, which have neither fields nor a file. Writes the sender's id into a run of
-/// posts with one name and object (`PostRun`), and queues the run as one slice.
+/// The fast path of plain posts, which have neither fields nor a file. Consecutive posts with the same name
+/// and object are a run. `PostRun` writes the sender's id into each of them. The router appends the run as
+/// one slice to the queue of each receiver that gets it now.
 final class Router {
   private static let manyReceivers = 256
 

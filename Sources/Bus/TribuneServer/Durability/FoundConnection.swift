@@ -10,8 +10,9 @@ struct FoundConnection {
     case survives
     /// The connection continues, but has lost this many notifications.
     case loses(UInt32)
-    /// The client must reconnect. If `isNotified`, the bus first sends a refusal to the client. The bus sends
-    /// no refusal if the output sent so far possibly ends in the middle of a frame.
+    /// The client must reconnect. If `isNotified`, the bus first sends it the error `restarted`. The bus
+    /// sends none if its output may end in the middle of a frame. It also sends none if the connection is
+    /// detached or damaged, or if, without a hand-over, control frames are not in the log.
     case restarts(isNotified: Bool)
   }
 
@@ -54,9 +55,9 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // `counters.lost` includes only losses that the previous daemon had reported in sent `lost` frames. After
-    // a hand-over, `InFlightIO` has the unsent `lost` frames. Without a hand-over, the number in `Fate.loses`
-    // includes the losses that unsent `lost` frames reported.
+    // `counters.lost` counts only the losses whose `lost` frames were sent. After a hand-over, `InFlightIO`
+    // has the unsent `lost` frames. Without one, the number in `Fate.loses` includes the losses of these
+    // frames.
     lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {

@@ -3,7 +3,7 @@
 package import TribuneLog
 package import TribuneWire
 
-/// The counters of a connection's slot in the log.
+/// The counters in a connection's counter slot. The log has these slots beside its entries.
 nonisolated package enum SessionCounter: Int, Sendable {
   case flags = 0
   case queued = 1
@@ -22,17 +22,17 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let receiving = SessionFlags(rawValue: 1)
   /// A write is in progress, or a frame was partly sent.
   package static let sending = SessionFlags(rawValue: 2)
-  /// A control frame is queued that is not in the log, and must not be lost.
+  /// A control frame is queued that is not among the log's entries, and must not be lost.
   package static let unlogged = SessionFlags(rawValue: 4)
-  /// A registration is not in the log, for lack of space.
+  /// A registration is not among the log's entries, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame, a hold or `begin` with `isLast`. The log alone does not tell this,
-  /// because a compaction can have dropped the frame.
+  /// The client has sent its last frame, a hold or `begin` with `isLast`. The log's entries alone do not tell
+  /// this, because a compaction can have dropped the frame.
   package static let hasLast = SessionFlags(rawValue: 32)
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
   package static let inCall = SessionFlags(rawValue: 128)
-  /// The client has sent a limit (`room`). The log does not contain the limit itself.
+  /// The client has sent a limit (`room`). The limit itself is not among the log's entries.
   package static let limited = SessionFlags(rawValue: 256)
 
   /// In milliseconds: the longest pause, as stated in the client's last `pace` frame. `.max` means forever.

@@ -53,8 +53,8 @@ extension LinkState {
     return duty
   }
 
-  /// How long a request may wait for the next connection, in milliseconds: its deadline, or the default of the
-  /// last bus if the bus is to apply its default. 0 for no limit.
+  /// How long a request may wait for the next connection, in milliseconds; 0 for no limit. This is the
+  /// request's deadline. For an `Ask` or an awaited post without one, it is the last bus's default deadline.
   func patience(of fields: some FrameFields) -> UInt32 {
     if fields.deadline > 0 { return fields.deadline }
     guard fields is Ask || (fields as? Post)?.options.contains(.awaited) == true else { return 0 }

@@ -20,7 +20,7 @@ struct Reconnection {
 
   /// The stage of reconnecting. Each arrow lists the stages that can follow.
   enum Stage {
-    /// A caller can still write to the lost socket, and the link has not reported the loss yet. → pausing
+    /// A caller may still be writing to the lost socket, so the link has not reported the loss yet. → pausing
     case settling(nextAttempt: Instant)
     /// The link's thread waits for the next attempt. → renewing
     case pausing(nextAttempt: Instant)
@@ -76,7 +76,7 @@ extension LinkThread {
         return .goesOn
       }
       reconnection.stage = .pausing(nextAttempt: nextAttempt)
-      // The call above may have resumed tasks of the executor. This thread must run them before it waits.
+      // The call above may have resumed tasks that this thread, as their executor, must run before it waits.
       return .goesOn
     }
     let now = ContinuousClock.now

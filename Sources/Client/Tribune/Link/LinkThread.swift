@@ -125,7 +125,7 @@ struct LinkThread: ~Copyable {
     }
     if let capacityDeadline, capacityDeadline <= .now {
       link.perform(link.state.withLock { $0.failOverdue(at: .now) })
-      // The call above may have resumed tasks of the executor. This thread must run them before it waits.
+      // The call above may have resumed tasks that this thread, as their executor, must run before it waits.
       return true
     }
     var timeout = isWaiting ? deadline.map { ContinuousClock.now.duration(to: $0) } : .zero

@@ -62,8 +62,9 @@ final class OpenQuestion: Sendable {
   }
 
   private func answer(on link: Link) async {
-    // `withdraw` cannot cancel a task before `start` stores it. If the question is withdrawn before that, the
-    // task cancels itself.
+    // `withdraw` can cancel the task only after `start` has stored it. If the question was withdrawn before
+    // this task began, the task cancels itself here. If it is withdrawn between the two, `start` cancels the
+    // task.
     if state.withLock({ $0.stage == .withdrawn }) { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
     var answer = Answer.abstain
     do {

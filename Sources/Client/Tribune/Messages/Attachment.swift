@@ -12,7 +12,7 @@ import Synchronization
 /// over a restart, the delegate stays in the chain during the interruption, but questions to the delegate
 /// time out. If the bus lost its state, the delegate is missing until the library has attached it again.
 public final class Attachment: Sendable {
-  /// The delegate's id in verdicts and lists. An interruption changes the id. The bus never reuses an id.
+  /// The delegate's id in verdicts and lists. An interruption changes the id.
   public var id: UInt64 { attached.id.load(ordering: .relaxed) }
   private let attached: AttachedDelegate
   private let serial: UInt64

@@ -28,7 +28,8 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Copies the commands' standard error to this process's. Only this thread waits for a slow reader.
+  /// Writes the commands' captured standard error to tribunectl's. Only this thread waits for whoever reads
+  /// it. Nil until the first start of a command whose output is captured.
   private var errors: OutputThread?
 
   /// The longest reason in bytes. The bus has the same limit.

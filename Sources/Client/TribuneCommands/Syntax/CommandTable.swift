@@ -15,7 +15,7 @@ enum CommandTable {
   }
 }
 
-/// The parts of one text. For speed, the text is split by bytes: each start of tribunectl reads two texts.
+/// The parts of one text, split by bytes for speed: each start of tribunectl splits its own and the verb's.
 struct HelpParts {
   private(set) var head: [Substring] = []
   private(set) var examples = ""

@@ -27,7 +27,7 @@ extension HoldCommand {
     }
     var held = held
     while true {
-      switch await wait(for: held.holds, router) {
+      switch await wait(for: held.holds, standing, router) {
       case .settled: return held
       case .lost:
         guard let again = await takeAgain(held, standing, router, in: context) else {
@@ -69,7 +69,9 @@ extension HoldCommand {
     return taken ?? nil
   }
 
-  private func wait(for holds: [Tribune.Hold], _ router: SignalRouter) async -> Wait {
+  private func wait(
+    for holds: [Tribune.Hold], _ standing: HoldStanding, _ router: SignalRouter
+  ) async -> Wait {
     let limit: Duration? =
       switch lateness {
       case .wait(let span): span
@@ -90,12 +92,14 @@ extension HoldCommand {
         return .interrupted
       },
       { () async -> Wait in
-        guard let limit else {
+        // While there is no bus, only this process notices that the holds expire.
+        let left = standing.left.map { max(.zero, $0) }
+        guard let end = [limit, left].compactMap(\.self).min() else {
           _ = await router.interruption.value
           return .interrupted
         }
-        await sleep(limit)
-        return .overdue
+        await sleep(end)
+        return end == left ? .expired : .overdue
       })
     return ended ?? .interrupted
   }
