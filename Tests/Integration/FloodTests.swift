@@ -177,7 +177,7 @@ struct FloodTests {
     let greedy = try (0..<100).map { _ in try VarlinkClient(bus, as: 65_534) }
     let other = try RawClient.greeted(bus, as: 65_533)
     for client in greedy { #expect(try client.call("org.varlink.service.GetInfo").error == nil) }
-    let numbers = String(repeating: ",1", count: 37_000)
+    let numbers = String(repeating: ",1234", count: 14_500)
     try bus.freeze()
     for client in greedy {
       try client.send("Tell", "{\"name\":\"a.didB\",\"userInfo\":{\"x\":[1\(numbers)]}}")

@@ -117,8 +117,8 @@ extension HelpText {
 
       host.reboot        the action           guard ACTION, hold --action=ACTION
       host.shouldReboot  may it begin?        ask, hold, delegate, explain, log
-      host.willReboot    it begins            posted by guard; observe, delegate
-      host.didReboot     it is done           posted by guard; observe, delegate
+      host.willReboot    it begins            posted by guard; observe
+      host.didReboot     it is done           posted by guard; observe
                          (or host.didFailToReboot)
       host.mayReboot     ask me again         posted by a delegate that vetoed before
 
