@@ -256,15 +256,15 @@ class Link:
         if self._idle is not None and not self.outbox and not self._idle.done():
             self._idle.set_result(None)
 
-    async def wait_for_capacity(self, deadline: int = 0) -> None:
-        """Waits while the outbox is full, at most `deadline` milliseconds; 0 means no limit.
+    async def wait_for_capacity(self, seconds: float = 0) -> None:
+        """Waits while the outbox is full, at most this number of seconds; 0 means no limit.
 
         Callers are resumed one after the other, each when the outbox has space again.
         """
         waiter = self.loop.create_future()
         self._capacity_waiters.append(waiter)
         try:
-            async with asyncio.timeout(deadline / 1e3 if deadline else None):
+            async with asyncio.timeout(seconds or None):
                 await waiter
         except TimeoutError:
             raise not_sent_in_time() from None
@@ -350,7 +350,7 @@ class Link:
         self.require_fitting(len(payload))
         since = self.loop.time()
         while self.outbox.is_full:
-            await self.wait_for_capacity(int(1e3 * self._patience(deadline)))
+            await self.wait_for_capacity(self._patience(deadline))
         serial = self.next_serial()
         request = Request(self.loop.create_future(), deadline, since)
         request.progress = progress

@@ -102,9 +102,10 @@ extension Sender {
   ///
   /// - Parameter due: nil for one `PaceMaxSec=` from now.
   func scheduleCheck(of observer: Session, at due: Instant? = nil) {
-    guard observer.pacing.nextCheck == nil else { return }
     let span = max(context.configuration.queue.paceMaxNanoseconds, Self.checkNanosecondsMin)
     let due = due ?? context.now.advanced(byNanoseconds: span)
+    // The timeout of a later check stays, and finds nothing to do (`checkPacing`).
+    if let next = observer.pacing.nextCheck, next <= due { return }
     observer.pacing.nextCheck = due
     context.timeouts.value.insert(.pace, observer.token, due: due)
   }
