@@ -130,6 +130,11 @@ local query_flags = {
   [8] = "begins",
 }
 
+local action_stage = {
+  [0] = "underWay",
+  [1] = "waiting",
+}
+
 local answer_kind = {
   [0] = "approve",
   [1] = "veto",
@@ -600,6 +605,7 @@ local frames = {
     { "parent", "u64" },
     { "flags", "bits", query_flags, own = true },
     { "override_reason", "text" },
+    { "slots", "u32" },
   },
   [9] = {
     of = "question",
@@ -627,7 +633,7 @@ local frames = {
     { "query", "u64" },
     { "delegate", "group", delegate_identity, own = true },
     { "timeout", "u32", unit = "ms" },
-    { "stage", "enum", progress_stage },
+    { "stage", "enum", progress_stage, own = true },
     { "outcome", "enum", outcome_kind },
   },
   [13] = {
@@ -769,6 +775,7 @@ local frames = {
     of = "begin",
     { "query", "u64" },
     { "is_last", "bool" },
+    { "stage", "enum", action_stage, own = true },
   },
   [33] = {
     of = "late",

@@ -60,6 +60,62 @@ struct ActionTests {
     #expect(try program.output.rest() == "")
   }
 
+  @Test("with one slot, a second guard is vetoed and told by whom and since when, or waits for the first one")
+  func slots() throws {
+    let guarding = ["guard", "a.prune", "--object=repo", "--slots=1"]
+    let vetoed = try bus.start(guarding + ["--", "echo", "ran"])
+    #expect(vetoed.status() == 77)
+    #expect(try vetoed.errors.line() == "tribunectl: a.prune repo was vetoed:")
+    let line = try #require(try vetoed.errors.line())
+    #expect(line.hasPrefix("  held by tribunectl (pid \(acting.pid), uid "))
+    #expect(line.hasSuffix(": a.shouldPrune is under way"))
+    #expect(try bus.tribunectl("guard", "a.prune", "--object=other", "--slots=1", "--", "true").status == 0)
+    #expect(try bus.tribunectl("guard", "a.prune", "--object=repo", "--slots=2", "--", "true").status == 0)
+
+    let waiting = try bus.start(guarding + ["--wait-until-allowed", "--", "echo", "ran"])
+    #expect(try waiting.errors.line()?.hasSuffix("waiting until a.prune repo is allowed:") == true)
+    #expect(try waiting.errors.line()?.contains(": a.shouldPrune is under way") == true)
+    try gate.open()
+    #expect(try waiting.output.line() == "ran")
+    #expect(waiting.status() == 0)
+  }
+
+  @Test(
+    "guards that wait for a slot run in the order in which they came, also over a restart",
+    arguments: RestartedBus.Way.allCases)
+  func line(_ way: RestartedBus.Way) throws {
+    let bus = try RestartedBus()
+    let end = try ShellGate()
+    let guarding = ["guard", "a.prune", "--slots=1", "--wait-until-allowed", "--", "sh", "-c"]
+    let first = try bus.bus.start(guarding + ["echo acts; \(end.wait)"])
+    #expect(try first.output.line() == "acts")
+    let order = "\(bus.folder.path)/order"
+    var waiting: [RunningProgram] = []
+    for number in 1...4 {
+      waiting.append(try bus.bus.start(guarding + ["echo \(number) >>\(order)"]))
+      #expect(try waiting.last?.errors.line()?.hasSuffix("is allowed:") == true)
+    }
+    try bus.restart(way)
+    try end.open()
+    for program in waiting { #expect(program.status() == 0) }
+    #expect(try String(contentsOfFile: order, encoding: .utf8) == "1\n2\n3\n4\n")
+  }
+
+  @Test("a lease of this host needs no cluster, and one command at a time has it")
+  func leaseOfHost() throws {
+    let end = try ShellGate()
+    let lease = ["lease", "db", "--scope=host"]
+    let first = try bus.start(lease + ["--", "sh", "-c", "echo has it; \(end.wait)"])
+    #expect(try first.output.line() == "has it")
+    #expect(try bus.tribunectl("lease", "db", "--scope=host", "--wait=0", "--", "true").status == 75)
+    #expect(try bus.tribunectl("lease", "other", "--scope=host", "--wait=0", "--", "true").status == 0)
+    let second = try bus.start(lease + ["--", "echo", "ran"])
+    #expect(try second.errors.line()?.hasSuffix("waiting until lease db is allowed:") == true)
+    try end.open()
+    #expect(try second.output.line() == "ran")
+    #expect(first.status() == 0 && second.status() == 0)
+  }
+
   @Test("an action is under way while its command runs, even if tribunectl is killed")
   func killed() async throws {
     let killed = try WatchedProcess(acting.pid)

@@ -413,6 +413,7 @@ void wire_read_ask(struct wire_reader *reader, struct wire_ask *value)
     reader->failed = true;
   }
   value->override_reason = wire_read_text(reader);
+  value->slots = wire_read_u32(reader);
 }
 
 void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value)
@@ -423,6 +424,7 @@ void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value)
   wire_write_u64(writer, value->parent);
   wire_write_u8(writer, value->flags);
   wire_write_text(writer, value->override_reason);
+  wire_write_u32(writer, value->slots);
 }
 
 void wire_read_begin(struct wire_reader *reader, struct wire_begin *value)
@@ -430,12 +432,14 @@ void wire_read_begin(struct wire_reader *reader, struct wire_begin *value)
   *value = (struct wire_begin){0};
   value->query = wire_read_u64(reader);
   value->is_last = wire_read_u8(reader) != 0;
+  value->stage = (enum wire_action_stage)wire_read_enumeration(reader, WIRE_ACTION_STAGE_WAITING);
 }
 
 void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value)
 {
   wire_write_u64(writer, value->query);
   wire_write_u8(writer, value->is_last);
+  wire_write_u8(writer, (uint8_t)value->stage);
 }
 
 void wire_read_late(struct wire_reader *reader, struct wire_late *value)

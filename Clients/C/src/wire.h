@@ -102,7 +102,7 @@ enum wire_kind {
   WIRE_KIND_ROOM = 30,
   /* How long this connection's posts may wait for slow observers. */
   WIRE_KIND_PACE = 31,
-  /* Registers an action that is under way. */
+  /* Registers an action that is under way, or that waits to begin. */
   WIRE_KIND_BEGIN = 32,
   /* How many actions under way began before a hold. */
   WIRE_KIND_LATE = 33,
@@ -565,17 +565,28 @@ struct wire_ask {
   uint8_t flags;
   /* why vetoes are overridden; ignored without the flag *overrides* */
   struct wire_text override_reason;
+  /* not 0: vetoed while this many actions of the name and object are under way */
+  uint32_t slots;
 };
 void wire_read_ask(struct wire_reader *reader, struct wire_ask *value);
 void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
 
-/* Registers an action that is under way. */
+/* What a `begin` registers. */
+enum wire_action_stage {
+  /* The action is under way. */
+  WIRE_ACTION_STAGE_UNDER_WAY = 0,
+  /* The sender waits for a slot: a place in the line of the action's name and object. */
+  WIRE_ACTION_STAGE_WAITING = 1,
+};
+
+/* Registers an action that is under way, or that waits to begin. */
 struct wire_begin {
   /* an action of the same user that moves here from another connection; 0 for one that began without this
      bus */
   uint64_t query;
   /* this is the connection's last frame; the action stays */
   bool is_last;
+  enum wire_action_stage stage;
 };
 void wire_read_begin(struct wire_reader *reader, struct wire_begin *value);
 void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value);
@@ -648,7 +659,7 @@ enum wire_progress_stage {
   WIRE_PROGRESS_STAGE_SETTLED = 2,
 };
 
-/* The outcome of one delegate. `held` is for holds, `answered` for values. */
+/* The outcome of one delegate. `held`: by a hold, or by an action in a slot. */
 enum wire_outcome_kind {
   WIRE_OUTCOME_KIND_APPROVED = 0,
   WIRE_OUTCOME_KIND_VETOED = 1,
@@ -676,12 +687,12 @@ void wire_write_progress(struct wire_writer *writer, const struct wire_progress 
 /* The outcome of one delegate. */
 struct wire_outcome {
   /* of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or
-     `label:NAME` */
+     `label:NAME`; of an action under way, id 0 and the process */
   struct wire_delegate_identity delegate;
   enum wire_outcome_kind outcome;
   /* the reason or error; can be empty */
   struct wire_text reason;
-  /* microseconds from the question to the outcome */
+  /* microseconds from the question to the outcome; of an action, since it began */
   uint64_t elapsed;
   /* the value of the answer */
   struct wire_bytes value;
@@ -698,7 +709,8 @@ struct wire_verdict {
   enum wire_verdict_kind verdict;
   /* the query got no approval or veto; for a value query, no value */
   bool is_unanswered;
-  /* holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order */
+  /* holds, oldest first; missing required delegates; actions that fill the slots, oldest first; delegates
+     with an outcome, in the chain's order */
   struct wire_elements outcomes;
   /* vetoes among the outcomes were overridden */
   bool is_overridden;

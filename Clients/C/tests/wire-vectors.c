@@ -283,14 +283,20 @@ static void print_ask(FILE *out, const char *before, const struct wire_ask *valu
   fprintf(out, ",\"mode\":\"%s\"", query_mode_words[value->mode]);
   vector_print_text(out, ",\"overrideReason\":", value->override_reason);
   vector_print_number(out, ",\"parent\":", value->parent);
+  vector_print_number(out, ",\"slots\":", value->slots);
   fputc('}', out);
 }
+
+static const char *const action_stage_words[] = {
+  [0] = "underWay", [1] = "waiting",
+};
 
 static void print_begin(FILE *out, const char *before, const struct wire_begin *value)
 {
   fputs(before, out);
   fprintf(out, "{\"isLast\":%s", value->is_last ? "true" : "false");
   vector_print_number(out, ",\"query\":", value->query);
+  fprintf(out, ",\"stage\":\"%s\"", action_stage_words[value->stage]);
   fputc('}', out);
 }
 

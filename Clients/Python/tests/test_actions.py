@@ -142,3 +142,18 @@ async def test_only_what_is_retained_can_be_bound(bus: RunningBus) -> None:
     async with bus.connect() as poster:
         with pytest.raises(TribuneError):
             await poster.post_acknowledged("a", 1, bound=True)
+
+
+async def test_actions_that_fill_all_slots_veto(bus: RunningBus) -> None:
+    async with bus.connect() as one, bus.connect() as two:
+        _, action = await one.begin("s.shouldPrune", slots=1)
+        assert action is not None
+        vetoed = await two.begin("s.shouldPrune", object="repo", slots=1)
+        assert not vetoed
+        assert [one.reason for one in vetoed.verdict.outcomes] == ["s.shouldPrune is under way"]
+        assert await two.ask("s.shouldPrune", slots=2)
+        await action.end()
+        async with two.guard("s.prune", slots=1) as verdict:
+            assert verdict
+        with pytest.raises(TribuneError, match="slot"):
+            await two.ask("s.shouldPrune", slots=0)

@@ -229,7 +229,7 @@ extension ByteBuffer {
 
 extension Begin {
   /// Query 0 tells the bus that the action began without this bus, before the client connected.
-  package var renewal: Begin { Begin(query: QueryID(rawValue: 0)) }
+  package var renewal: Begin { Begin(query: QueryID(rawValue: 0), stage: stage) }
 }
 
 extension Hold {

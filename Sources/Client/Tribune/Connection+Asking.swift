@@ -22,6 +22,9 @@ extension Connection {
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect vetoes. An
   ///     overridden verdict is *allowed* and lists the vetoes. The bus logs and announces the override.
   ///   - isDryRun: true to tell the delegates that this program will not act on the verdict.
+  ///   - slots: the number of such actions that may be under way at the same time, at least 1; nil for any
+  ///     number. If so many actions with this name and object are under way (or with this name, if one of the
+  ///     two has no object), each of them vetoes.
   ///   - parent: the id of the query that the caller is answering (``Question/query``); nil if the caller
   ///     answers none.
   ///   - progress: called when the bus asks a delegate, when a delegate defers, and when a delegate has an
@@ -32,9 +35,10 @@ extension Connection {
   public func ask(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
-    isDryRun: Bool = false, parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
+    isDryRun: Bool = false, slots: Int? = nil, parent: UInt64? = nil,
+    progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> Verdict {
-    let fields = try Ask(deadline, mode, `default`, override, parent, isDryRun ? .isDryRun : .none)
+    let fields = try Ask(deadline, mode, `default`, override, slots, parent, isDryRun ? .isDryRun : .none)
     return try await ask(fields, name, object, userInfo, progress).verdict
   }
 
@@ -48,9 +52,9 @@ extension Connection {
   public func begin(
     _ name: String, object: String = "", userInfo: UserInfo = .none, deadline: Duration? = nil,
     mode: Mode = .parallel, default: Verdict.Decision = .allowed, override: String? = nil,
-    parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
+    slots: Int? = nil, parent: UInt64? = nil, progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(TribuneError) -> (verdict: Verdict, action: Action?) {
-    let fields = try Ask(deadline, mode, `default`, override, parent, .begins)
+    let fields = try Ask(deadline, mode, `default`, override, slots, parent, .begins)
     let (verdict, serial) = try await ask(fields, name, object, userInfo, progress)
     let action = Action(
       query: verdict.query, key: ActionKey(name: name, object: object), serial: serial, connection: self)
@@ -115,13 +119,15 @@ extension Connection {
 
 extension Ask {
   fileprivate init(
-    _ deadline: Duration?, _ mode: Mode, _ default: Verdict.Decision, _ override: String?, _ parent: UInt64?,
-    _ flags: QueryFlags
+    _ deadline: Duration?, _ mode: Mode, _ default: Verdict.Decision, _ override: String?, _ slots: Int?,
+    _ parent: UInt64?, _ flags: QueryFlags
   ) throws(TribuneError) {
     if let override, override.isBlank { throw TribuneError(.refused, "an override needs a reason") }
+    if let slots, slots < 1 { throw TribuneError(.refused, "an action needs at least one slot") }
     self.init(
       deadline: Checked.milliseconds(deadline), mode: mode.wire, fallback: `default`.wire,
       parent: parent ?? 0, flags: override == nil ? flags : flags.union(.overrides),
-      overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "")
+      overrideReason: override?.prefix(utf8Length: WireLimits.reasonLength) ?? "",
+      slots: slots.map { UInt32(clamping: $0) } ?? 0)
   }
 }

@@ -191,6 +191,9 @@ extension Invocation {
     return Patience(span: span.map { min($0, most) }, pause: min(pause, most))
   }
 
+  /// How long to wait for a lease; nil without a limit.
+  var leaseWait: Duration? { span(.wait)?.duration }
+
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
     guard let other = others.first(where: has) else { return }
     throw .usage("\(option.spelling) and \(other.spelling) cannot be combined")

@@ -33,6 +33,27 @@ extension Life {
     }
   }
 
+  /// Waits for a slot, as a patient guard does.
+  func wait(_ link: Link) {
+    let place = Registration(
+      number: number(), link: link, serial: link.serial(), what: .waiting,
+      patterns: [random.pick(Naming.queryNames)], object: random.pick(Naming.objects))
+    link.compose(.register(place), serial: place.serial, awaitsReply: true) {
+      $0.appendFrame(
+        Begin(query: QueryID(rawValue: 0), stage: .waiting), serial: place.serial, name: place.patterns[0],
+        object: place.object)
+    }
+  }
+
+  /// True if it certainly came before all places that the asker has in this line.
+  func isAhead(_ place: Registration, of query: Query) -> Bool {
+    place.link !== query.link
+      && query.link.registrations.allSatisfy {
+        !$0.isWaiting || !$0.isFor(query.name, query.object) || $0.certainty == .gone && !$0.wasInDoubt
+          || $0.takenAt > place.takenAt
+      }
+  }
+
   /// The bus has said how many actions a hold or delegate came too late for.
   func judge(_ late: Int, of registration: Registration) {
     registration.lateCount = late
@@ -47,23 +68,44 @@ extension Life {
 
   /// The number that may have been under way when the bus took the hold or delegate.
   private func possibleActions(for registration: Registration) -> Int {
+    possibleActions(since: registration.takenAt, for: registration.isFor)
+  }
+
+  private func possibleActions(since time: Int, for isFor: (String, String) -> Bool) -> Int {
     let begun = queries.count { query in
       query.flags.contains(.begins) && query.takenAt > 0
         && query.verdict.map { $0.verdict == .allowed } ?? true
-        && registration.isFor(query.name, query.object)
-        && !isOver(query.link.registration(query.serial), before: registration)
+        && isFor(query.name, query.object)
+        && !isOver(query.link.registration(query.serial), before: time)
     }
     let continued = known.flatMap(\.registrations).count { action in
-      action.isAction && registration.isFor(action.patterns[0], action.object)
+      action.isAction && isFor(action.patterns[0], action.object)
         && !queries.contains { $0.link === action.link && $0.serial == action.serial }
-        && !isOver(action, before: registration)
+        && !isOver(action, before: time)
     }
     return begun + continued
   }
 
-  private func isOver(_ action: Registration?, before registration: Registration) -> Bool {
+  private func isOver(_ action: Registration?, before time: Int) -> Bool {
     guard let action, action.certainty == .gone, !action.wasInDoubt else { return false }
-    return action.goneAt < registration.takenAt && action.goneAt > tookOverAt
+    return action.goneAt < time && action.goneAt > tookOverAt
+  }
+
+  /// Actions fill all slots of a vetoed query, and not those of an allowed one.
+  func judgeSlots(of query: Query, _ verdict: Verdict) {
+    let occupied = query.occupants.count { isCertain($0) && !$0.wasInDoubt }
+    check(
+      verdict.verdict == .vetoed || verdict.isOverridden || query.slots == 0 || occupied < query.slots,
+      "query \(query.number) was allowed beside \(occupied) actions, and has \(query.slots) slots")
+    guard verdict.outcomes.contains(where: \.isOfAction) else { return }
+    let most =
+      known.flatMap(\.registrations).count { $0.isWaiting && $0.isFor(query.name, query.object) }
+      + possibleActions(since: query.takenAt) { name, object in
+        name == query.name && (object == query.object || object.isEmpty || query.object.isEmpty)
+      }
+    check(
+      query.slots > 0 && most >= query.slots,
+      "query \(query.number) has \(query.slots) slots, and was vetoed by actions, of which there are \(most)")
   }
 
   /// A hold learns that the last of these actions has ended, or of one that has begun without the bus.
@@ -93,4 +135,8 @@ extension Life {
       }
     }
   }
+}
+
+extension Outcome {
+  var isOfAction: Bool { outcome == .held && delegate.id.rawValue == 0 }
 }

@@ -26,6 +26,7 @@ extension Life {
     let query = Query(
       number: number(), link: link, serial: link.serial(), name: name, object: object, mode: mode,
       fallback: random.oneIn(3) ? .vetoed : .allowed, flags: flags,
+      slots: !mode.isForValues && random.oneIn(3) ? random.pick([1, 1, 2]) : 0,
       deadline: random.oneIn(4) ? nil : UInt32.random(in: 20...3000, using: &random))
     // The bus treats an unknown parent id as none.
     query.parentID =
@@ -40,7 +41,8 @@ extension Life {
       $0.appendFrame(
         Ask(
           deadline: query.deadline, mode: query.mode, fallback: query.fallback, parent: query.parentID,
-          flags: query.flags, overrideReason: query.flags.contains(.overrides) ? "because" : ""),
+          flags: query.flags, overrideReason: query.flags.contains(.overrides) ? "because" : "",
+          slots: query.slots),
         serial: query.serial, name: query.name, object: query.object, text: "\(query.number);")
     }
   }

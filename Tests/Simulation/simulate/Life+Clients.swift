@@ -125,7 +125,7 @@ extension Life {
     case 90..<92: monitor(link)
     case 92..<94: list(link)
     case 94..<97: acknowledge(link)
-    case 97: declare(link)
+    case 97: if random.oneIn(2) { declare(link) } else { wait(link) }
     case 98:
       if !isSlow, random.oneIn(3) { garbage(link) }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }

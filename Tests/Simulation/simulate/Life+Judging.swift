@@ -214,7 +214,9 @@ extension Life {
       $0.certainty != .gone && registration.canReplace($0) && mayReplace($0, by: link)
     }
     judgeLimit(of: registration, replacing: replaced)
-    if !registration.isAction, mayNotRegister(link) { registration.refusal = .notPermitted }
+    if !registration.isAction, !registration.isWaiting, mayNotRegister(link) {
+      registration.refusal = .notPermitted
+    }
     guard registration.refusal == nil else {
       registration.certainty = .gone
       return
@@ -298,6 +300,10 @@ extension Life {
           query.delegates.append(registration)
         } else if registration.certainty != .gone {
           query.possibleDelegates.append(registration)
+        }
+      } else if registration.isAction || registration.isWaiting, query.slots > 0 {
+        if isCertain, registration.isAction || isAhead(registration, of: query) {
+          query.occupants.append(registration)
         }
       } else if registration.isHold, !query.mode.isForValues {
         if isCertain {

@@ -52,7 +52,8 @@ extension Life {
   func endForbidden(isCertain: Bool) {
     taken += 1
     for link in known where mayNotRegister(link) {
-      for registration in link.registrations where registration.certainty != .gone && !registration.isAction {
+      for registration in link.registrations
+      where registration.certainty != .gone && !registration.isAction && !registration.isWaiting {
         registration.mayBeEndedByPolicy = true
         if isCertain { forget(registration) } else { registration.certainty = .possible }
       }

@@ -261,6 +261,7 @@ extension Life {
 
   func judge(_ query: Query, _ verdict: Verdict) {
     judgeProgress(query, verdict)
+    judgeSlots(of: query, verdict)
     let title = "query \(query.number)"
     let isForLeave = !query.mode.isForValues
     let overrides = query.flags.contains(.overrides)
@@ -283,6 +284,10 @@ extension Life {
     for outcome in verdict.outcomes {
       if outcome.delegate.label == Self.requiredLabel {
         check(query.lacksRequired, "\(title) lacks a delegate that is not required")
+        standing += 1
+        continue
+      }
+      if outcome.isOfAction {
         standing += 1
         continue
       }

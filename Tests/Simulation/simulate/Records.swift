@@ -15,6 +15,8 @@ final class Registration {
     case hold(expiry: UInt64)
     /// Under way since the verdict that allowed it.
     case action
+    /// A place in the line of those that wait for a slot.
+    case waiting
     case monitor
     case declaration
   }
@@ -58,6 +60,7 @@ final class Registration {
   var isDelegate: Bool { if case .delegate = what { true } else { false } }
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isAction: Bool { if case .action = what { true } else { false } }
+  var isWaiting: Bool { if case .waiting = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
   /// It observes what the bus announces.
@@ -86,7 +89,8 @@ final class Registration {
 
   /// For delegates and holds, a message without an object is about all objects.
   func isFor(_ name: String, _ object: String) -> Bool {
-    (self.object.isEmpty || self.object == object || object.isEmpty && (isDelegate || isHold))
+    (self.object.isEmpty || self.object == object
+      || object.isEmpty && (isDelegate || isHold || isAction || isWaiting))
       && patterns.contains { Naming.matches($0, name) }
   }
 }
@@ -181,6 +185,11 @@ final class Query {
   let mode: QueryMode
   let fallback: VerdictKind
   let flags: QueryFlags
+  /// 0 for any number of actions at a time.
+  let slots: UInt32
+  /// Actions that certainly were under way when the bus took the query with slots, and those that certainly
+  /// waited before the asker.
+  var occupants: [Registration] = []
   /// In milliseconds.
   var deadline: UInt32
   let isDefault: Bool
@@ -209,13 +218,14 @@ final class Query {
 
   init(
     number: Int, link: Link, serial: Serial, name: String, object: String, mode: QueryMode,
-    fallback: VerdictKind, flags: QueryFlags, deadline: UInt32?
+    fallback: VerdictKind, flags: QueryFlags, slots: UInt32 = 0, deadline: UInt32?
   ) {
     self.number = number
     self.link = link
     self.serial = serial
     self.name = name
     self.object = object
+    self.slots = slots
     self.mode = mode
     self.fallback = fallback
     self.flags = flags

@@ -17,9 +17,12 @@ struct ActionTests {
   }
 
   private func ask(
-    _ name: String = "shouldX", object: String = "", serial: Serial = 5, flags: QueryFlags = []
+    _ name: String = "shouldX", object: String = "", serial: Serial = 5, flags: QueryFlags = [],
+    slots: UInt32 = 0
   ) {
-    bus.ask(name, object: object, by: asker, serial: serial, flags: flags.union(.begins), because: "must")
+    bus.ask(
+      name, object: object, by: asker, serial: serial, flags: flags.union(.begins), because: "must",
+      slots: slots)
   }
 
   private func begin(
@@ -100,6 +103,91 @@ struct ActionTests {
   func matching(name: String, about: String, pattern: String, object: String, late: UInt32) {
     ask(name, object: about)
     expectLate(late, pattern, object: object)
+  }
+
+  @Test(
+    "As many actions as there are slots veto the next one with that name and object",
+    arguments: [
+      ("shouldX", "", "shouldX", "", 1, false), ("shouldX", "", "shouldX", "", 2, true),
+      ("shouldX", "o", "shouldX", "", 1, false), ("shouldX", "", "shouldX", "o", 1, false),
+      ("shouldX", "o", "shouldX", "o", 1, false), ("shouldX", "o", "shouldX", "p", 1, true),
+      ("shouldX", "o", "shouldY", "o", 1, true), ("shouldX", "o", "shouldX", "o", 0, true),
+    ] as [(String, String, String, String, UInt32, Bool)])
+  func slots(name: String, object: String, next: String, of other: String, slots: UInt32, isAllowed: Bool) {
+    ask(name, object: object)
+    _ = bus.take()
+    ask(next, object: other, serial: 6, slots: slots)
+    if isAllowed {
+      bus.expect("A verdict 6 q2 allowed?")
+    } else {
+      bus.expect("A verdict 6 q2 vetoed: d0 held (\(name) is under way)")
+    }
+    guard !isAllowed else { return }
+    bus.cancel(5, by: asker)
+    _ = bus.take()
+    ask(next, object: other, serial: 7, slots: slots)
+    bus.expect("A verdict 7 q3 allowed?")
+  }
+
+  @Test("Of two queries that wait for the same delegate, one gets the only slot")
+  func slotTakenMeanwhile() {
+    bus.attach(["shouldX"], by: holder, serial: 3)
+    ask(serial: 5, slots: 1)
+    ask(serial: 6, slots: 1)
+    _ = bus.take()
+    bus.answer(.approve, query: 2, delegate: 1, from: holder)
+    bus.expect("A verdict 6 q2 allowed: d1 approved", "B concluded 3 q2 d1 allowed")
+    bus.answer(.approve, delegate: 1, from: holder)
+    bus.expect(
+      "A verdict 5 q1 vetoed: d0 held (shouldX is under way), d1 approved", "B concluded 3 q1 d1 vetoed")
+    #expect(bus.bus.actionCount == 1)
+  }
+
+  @Test("Those that wait for a slot begin in the order of their places", arguments: Restart.allCases)
+  func line(_ restart: Restart) {
+    let third = bus.connect()
+    func wait(by slot: ConnectionSlot) {
+      bus.send(Begin(query: QueryID(rawValue: 0), stage: .waiting), from: slot, serial: 1, name: "shouldX")
+    }
+    func begin(by slot: ConnectionSlot, serial: Serial) {
+      bus.ask("shouldX", by: slot, serial: serial, flags: .begins, slots: 1)
+    }
+    ask()
+    wait(by: holder)
+    wait(by: third)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.cancel(5, by: asker)
+    _ = bus.take()
+    begin(by: third, serial: 2)
+    bus.expect("C verdict 2 q4 vetoed: d0 held (waits for shouldX, and came before)")
+    ask(serial: 6, slots: 1)
+    bus.expect(
+      "A verdict 6 q5 vetoed: d0 held (waits for shouldX, and came before), "
+        + "d0 held (waits for shouldX, and came before)")
+    begin(by: holder, serial: 2)
+    bus.expect("B verdict 2 q6 allowed?")
+    bus.disconnect(holder)
+    begin(by: third, serial: 3)
+    bus.expect("C verdict 3 q7 allowed?")
+    #expect(bus.bus.actionCount == 1)
+  }
+
+  @Test("A place in the line has no hold that is too late for it, and cannot move")
+  func place() {
+    bus.send(Begin(query: QueryID(rawValue: 0), stage: .waiting), from: asker, serial: 5, name: "shouldX")
+    expectLate(0)
+    begin(continuing: 1, by: holder, serial: 2)
+    bus.expect("B refused 2 notFound")
+    bus.cancel(5, by: asker)
+    bus.expect("A ok 902")
+  }
+
+  @Test("An override goes past full slots")
+  func overriddenSlots() {
+    ask()
+    ask(serial: 6, flags: .overrides, slots: 1)
+    #expect(bus.bus.actionCount == 2)
   }
 
   @Test("A delegate that attaches learns of the actions that it could have vetoed")

@@ -147,11 +147,11 @@ final class BusUnderTest {
   func ask(
     _ name: String, object: String = "", by slot: ConnectionSlot, serial: Serial,
     mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, deadline: UInt32 = 0, text: String = "",
-    parent: UInt64 = 0, flags: QueryFlags = [], because overrideReason: String = ""
+    parent: UInt64 = 0, flags: QueryFlags = [], because overrideReason: String = "", slots: UInt32 = 0
   ) {
     let fields = Ask(
       deadline: deadline, mode: mode, fallback: fallback, parent: parent, flags: flags,
-      overrideReason: overrideReason)
+      overrideReason: overrideReason, slots: slots)
     send(fields, from: slot, serial: serial, name: name, object: object, text: text)
   }
 

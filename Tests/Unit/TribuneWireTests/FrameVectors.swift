@@ -204,7 +204,7 @@ extension FrameVector {
       "ask-override", Ask(flags: .overrides, overrideReason: "the disk is full"), serial: 33,
       name: "archive.shouldPrune", object: "folder/backups"),
     FrameVector(
-      "ask-begin", Ask(mode: .all, flags: .begins), serial: 60, name: "archive.shouldPrune",
+      "ask-begin", Ask(mode: .all, flags: .begins, slots: 1), serial: 60, name: "archive.shouldPrune",
       object: "folder/backups"),
     FrameVector(
       "begin", Begin(query: QueryID(rawValue: 0)), serial: 58, name: "archive.shouldPrune",

@@ -48,6 +48,7 @@ class Asking(Posting):
         default: bool = True,
         override: str | None = None,
         dry_run: bool = False,
+        slots: int | None = None,
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Verdict:
@@ -66,6 +67,8 @@ class Asking(Posting):
         - `default`: whether the action is allowed if no delegate approves or vetoes.
         - `override`: the reason for overriding vetoes, at most 4,096 bytes; None to respect them.
         - `dry_run`: whether to tell the delegates that no action will follow.
+        - `slots`: how many such actions may be under way at the same time; None for any number. If
+          so many with this name and object are under way, each of them vetoes.
         - `parent`: the query that the caller is answering as a delegate (`Question.query`).
         - `progress`: a function that is called when a delegate is asked, defers, or has an outcome.
           It must not block.
@@ -76,7 +79,7 @@ class Asking(Posting):
         `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason, or a
         deadline that is too long.
         """
-        fields = self._question(deadline, mode, default, override, parent)
+        fields = self._question(deadline, mode, default, override, slots, parent)
         if dry_run:
             fields.flags |= _wire.QueryFlags.IS_DRY_RUN
         return await self._ask(fields, name, user_info, object, progress)
@@ -91,6 +94,7 @@ class Asking(Posting):
         mode: Mode = Mode.PARALLEL,
         default: bool = True,
         override: str | None = None,
+        slots: int | None = None,
         parent: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> Begun:
@@ -100,7 +104,7 @@ class Asking(Posting):
         it is too late for this action (`Hold.late`). After a veto, the returned action is None. The
         parameters and the errors are those of `ask`.
         """
-        fields = self._question(deadline, mode, default, override, parent)
+        fields = self._question(deadline, mode, default, override, slots, parent)
         fields.flags |= _wire.QueryFlags.BEGINS
         term = ActionTerm(encoded_name(name), encoded_object(object))
         verdict = await self._ask(fields, name, user_info, object, progress, term)
@@ -148,10 +152,13 @@ class Asking(Posting):
         mode: Mode,
         default: bool,
         override: str | None,
+        slots: int | None,
         parent: int | None,
     ) -> _wire.Ask:
         if override is not None and not override.strip():
             raise TribuneError(Code.REFUSED, "an override needs a reason")
+        if slots is not None and slots < 1:
+            raise TribuneError(Code.REFUSED, "an action needs at least one slot")
         if not isinstance(default, bool):
             raise TypeError("default is True (allowed) or False (vetoed)")
         return _wire.Ask(
@@ -161,6 +168,7 @@ class Asking(Posting):
             parent=parent or 0,
             flags=_wire.QueryFlags(0) if override is None else _wire.QueryFlags.OVERRIDES,
             override_reason=shortened(override).decode() if override else "",
+            slots=slots or 0,
         )
 
     @staticmethod
@@ -217,6 +225,7 @@ class Asking(Posting):
         deadline: float | None = None,
         mode: Mode = Mode.ALL,
         default: bool = True,
+        slots: int | None = None,
         wait: float | None = None,
         on_missing: Callable[[AwaitedReply], object] | None = None,
     ) -> AsyncIterator[Verdict]:
@@ -239,7 +248,13 @@ class Asking(Posting):
         names = ActionNames(action)
         payload = encoded_user_info(user_info)
         verdict, begun = await self.begin(
-            names.should, payload, object=object, deadline=deadline, mode=mode, default=default
+            names.should,
+            payload,
+            object=object,
+            deadline=deadline,
+            mode=mode,
+            default=default,
+            slots=slots,
         )
         if begun is None:
             raise Vetoed(action, verdict)

@@ -106,7 +106,7 @@ class FrameKind(enum.IntEnum):
     ROOM = 30
     # How long this connection's posts may wait for slow observers.
     PACE = 31
-    # Registers an action that is under way.
+    # Registers an action that is under way, or that waits to begin.
     BEGIN = 32
     # How many actions under way began before a hold.
     LATE = 33
@@ -892,6 +892,8 @@ class Ask:
     flags: QueryFlags = QueryFlags(0)
     # why vetoes are overridden; ignored without the flag *overrides*
     override_reason: str = ""
+    # not 0: vetoed while this many actions of the name and object are under way
+    slots: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> Ask:
@@ -902,6 +904,7 @@ class Ask:
             parent=reader.u64(),
             flags=QueryFlags(reader.u8()),
             override_reason=reader.text(),
+            slots=reader.u32(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -911,11 +914,21 @@ class Ask:
         writer.u64(self.parent)
         writer.u8(self.flags)
         writer.text(self.override_reason)
+        writer.u32(self.slots)
+
+
+class ActionStage(enum.IntEnum):
+    """What a `begin` registers."""
+
+    # The action is under way.
+    UNDER_WAY = 0
+    # The sender waits for a slot: a place in the line of the action's name and object.
+    WAITING = 1
 
 
 @dataclass(slots=True, kw_only=True)
 class Begin:
-    """Registers an action that is under way."""
+    """Registers an action that is under way, or that waits to begin."""
 
     KIND: ClassVar[FrameKind] = FrameKind.BEGIN
 
@@ -924,14 +937,16 @@ class Begin:
     query: int
     # this is the connection's last frame; the action stays
     is_last: bool = False
+    stage: ActionStage = ActionStage.UNDER_WAY
 
     @classmethod
     def read(cls, reader: Reader) -> Begin:
-        return cls(query=reader.u64(), is_last=reader.flag())
+        return cls(query=reader.u64(), is_last=reader.flag(), stage=ActionStage(reader.u8()))
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.query)
         writer.flag(self.is_last)
+        writer.u8(self.stage)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1058,7 +1073,7 @@ class ProgressStage(enum.IntEnum):
 
 
 class OutcomeKind(enum.IntEnum):
-    """The outcome of one delegate. `held` is for holds, `answered` for values."""
+    """The outcome of one delegate. `held`: by a hold, or by an action in a slot."""
 
     APPROVED = 0
     VETOED = 1
@@ -1107,12 +1122,12 @@ class Outcome:
     """The outcome of one delegate."""
 
     # of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or
-    # `label:NAME`
+    # `label:NAME`; of an action under way, id 0 and the process
     delegate: DelegateIdentity
     outcome: OutcomeKind
     # the reason or error; can be empty
     reason: str
-    # microseconds from the question to the outcome
+    # microseconds from the question to the outcome; of an action, since it began
     elapsed: int
     # the value of the answer
     value: bytes = b""
@@ -1145,8 +1160,8 @@ class Verdict:
     verdict: VerdictKind
     # the query got no approval or veto; for a value query, no value
     is_unanswered: bool
-    # holds, oldest first; missing required delegates; delegates with an outcome, in the chain's
-    # order
+    # holds, oldest first; missing required delegates; actions that fill the slots, oldest first;
+    # delegates with an outcome, in the chain's order
     outcomes: list[Outcome]
     # vetoes among the outcomes were overridden
     is_overridden: bool = False

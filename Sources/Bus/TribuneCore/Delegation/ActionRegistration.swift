@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// An action under way: it has begun, and has not ended.
+/// An action under way: it has begun, and has not ended. Or a place in the line of those that wait for a slot.
 final class ActionRegistration {
   /// The id of the query that allowed the action. Without such a query, the bus gave the action a new id.
   let id: QueryID
@@ -17,10 +17,12 @@ final class ActionRegistration {
   let began: Instant
   /// The last id of holds and delegates when the action began. Matching holds with higher ids came too late.
   let lastDelegate: DelegateID
+  /// True for a place in the line: the action has not begun.
+  let isWaiting: Bool
 
   init(
     id: QueryID, connection: ConnectionID, peer: PeerIdentity, slot: ConnectionSlot, serial: Serial,
-    name: Pattern, object: ExactText?, began: Instant, lastDelegate: DelegateID
+    name: Pattern, object: ExactText?, began: Instant, lastDelegate: DelegateID, isWaiting: Bool = false
   ) {
     self.id = id
     self.connection = connection
@@ -31,6 +33,7 @@ final class ActionRegistration {
     self.object = object
     self.began = began
     self.lastDelegate = lastDelegate
+    self.isWaiting = isWaiting
   }
 
   /// The bytes charged for the action in the log.
@@ -48,6 +51,14 @@ final class ActionRegistration {
     return own == object
   }
 
+  /// The veto against a query for which this action fills a slot.
+  func outcome(at now: Instant) -> Outcome {
+    Outcome(
+      delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: "", peer: peer), outcome: .held,
+      reason: isWaiting ? "waits for \(name.text), and came before" : "\(name.text) is under way",
+      elapsed: now.nanoseconds(since: began) / 1000)
+  }
+
   fileprivate func isTooLate(_ hold: HoldRegistration) -> Bool {
     hold.identity.id > lastDelegate && isMet(by: hold.pattern, hold.object.map(ExactText.init))
   }
@@ -56,22 +67,27 @@ final class ActionRegistration {
     QueryEntry(
       id: id, connection: connection, peer: peer, name: name.text, object: objectText, mode: .all,
       isDryRun: false, age: now.nanoseconds(since: began) / 1000, remaining: 0, participants: [],
-      omittedCount: 0, begun: max(1, now.nanoseconds(since: began) / 1000))
+      omittedCount: 0, begun: isWaiting ? 0 : max(1, now.nanoseconds(since: began) / 1000))
   }
 }
 
-/// The actions under way.
+/// The actions under way, and the line of those that wait for a slot.
 struct Actions {
   private var all: [UInt64: ActionRegistration] = [:]
+  private var line: [UInt64: ActionRegistration] = [:]
   /// Holds that were taken too late for at least one action under way.
   private var late: [UInt64: HoldRegistration] = [:]
 
   var count: Int { all.count }
-  var inOrder: [ActionRegistration] { all.values.sorted { $0.id < $1.id } }
+  /// With the line.
+  var inOrder: [ActionRegistration] { (Array(all.values) + line.values).sorted { $0.id < $1.id } }
 
-  func count(of uid: UInt32) -> Int { all.values.count { $0.peer.uid == uid } }
+  /// With the line.
+  func count(of uid: UInt32) -> Int {
+    all.values.count { $0.peer.uid == uid } + line.values.count { $0.peer.uid == uid }
+  }
 
-  subscript(id: QueryID) -> ActionRegistration? { all[id.rawValue] }
+  subscript(id: QueryID) -> ActionRegistration? { all[id.rawValue] ?? line[id.rawValue] }
 
   /// The number of actions that match one of the patterns and the object. A nil object means any object.
   func count(metBy patterns: [Pattern], _ object: ExactText?) -> Int {
@@ -81,15 +97,27 @@ struct Actions {
 
   /// The actions that match the name and the object, oldest first. A nil object means any object.
   func met(by name: Pattern, _ object: ExactText?) -> [ActionRegistration] {
-    all.isEmpty ? [] : inOrder.filter { $0.isMet(by: name, object) }
+    all.values.filter { $0.isMet(by: name, object) }.sorted { $0.id < $1.id }
   }
 
-  mutating func insert(_ action: ActionRegistration) { all[action.id.rawValue] = action }
+  /// Those that wait for a slot of the name and object, oldest first, and came before this connection.
+  func waiting(for name: Pattern, _ object: ExactText?, before connection: ConnectionID)
+    -> [ActionRegistration]
+  {
+    if line.isEmpty { return [] }
+    let found = line.values.filter { $0.isMet(by: name, object) }.sorted { $0.id < $1.id }
+    return Array(found.prefix { $0.connection != connection })
+  }
+
+  mutating func insert(_ action: ActionRegistration) {
+    if action.isWaiting { line[action.id.rawValue] = action } else { all[action.id.rawValue] = action }
+  }
 
   /// Restores an action. The holds that came too late for this action must already be restored, and be among
   /// `holds`.
   mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
     insert(action)
+    if action.isWaiting { return }
     for hold in holds where action.isTooLate(hold) { count(hold) }
   }
 
@@ -106,6 +134,10 @@ struct Actions {
 
   /// - Returns: the holds that were too late for this action, but for none of the remaining actions.
   mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
+    guard !action.isWaiting else {
+      line[action.id.rawValue] = nil
+      return []
+    }
     all[action.id.rawValue] = nil
     var settled: [HoldRegistration] = []
     for hold in late.values where action.isTooLate(hold) {

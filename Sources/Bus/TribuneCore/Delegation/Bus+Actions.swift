@@ -22,10 +22,15 @@ extension Bus {
     try requirePermissionToAct(name.text, object: object?.text ?? "", from: slot)
     let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
     try requireCapacity(toRemember: length, from: slot)
+    let isWaiting = fields.stage == .waiting
+    guard !isWaiting || fields.query.rawValue == 0 else {
+      throw WireError(.invalidValue, "an action that waits has not begun, so it cannot move")
+    }
     var before: ActionRegistration?
     if fields.query.rawValue != 0 {
       let user = connections[slot].peer.uid
-      guard let action = actions[fields.query], action.peer.uid == user, action.name == name,
+      guard let action = actions[fields.query], !action.isWaiting, action.peer.uid == user,
+        action.name == name,
         action.object == object
       else {
         throw WireError(.notFound, "no such action \(fields.query.rawValue) of user \(user) is under way")
@@ -38,11 +43,12 @@ extension Bus {
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
       name: name, object: object, began: before?.began ?? now,
       // An action without `before` began at an unknown time, so each matching hold counts as too late.
-      lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0))
+      lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0), isWaiting: isWaiting)
     if let before { forget(before) }
     add(action)
     emit(.okay(slot, serial, Okay(registration: serial)))
     guard before == nil else { return nil }
+    if isWaiting { return id }
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     for hold in holds.against(key, nameLength: frame.header.nameLength) {
       actions.count(hold)
@@ -122,6 +128,26 @@ extension Bus {
     announce(.didEnd(action.entry(at: now)))
   }
 
+  // MARK: Slots
+
+  /// The vetoes of the actions with the query's name and object, if they fill all slots together with those
+  /// that wait for a slot and came before the asker's connection. An action without an object is about every
+  /// object, as is a query without one. 0 slots stand for any number.
+  func standingActions(
+    in slots: UInt32, against key: RawSpan, nameLength: Int, from asker: ConnectionID, at now: Instant
+  ) -> Standing {
+    if slots == 0 { return Standing() }
+    let name = Pattern(accepted: String(repairing: key.extracting(first: nameLength)))
+    let object = String(repairing: key.extracting(droppingFirst: nameLength))
+    let exact = object.isEmpty ? nil : ExactText(object)
+    let under = actions.met(by: name, exact) + actions.waiting(for: name, exact, before: asker)
+    guard under.count >= slots else { return Standing() }
+    var budget = OutcomeBudget(limits)
+    let listed = under.prefix { budget.admit($0.rememberedLength) }
+    return Standing(
+      outcomes: listed.map { $0.outcome(at: now) }, omittedHolds: under.count - listed.count)
+  }
+
   // MARK: Restarts
 
   func append(_ action: ActionRegistration, to buffer: ByteBuffer) {
@@ -132,6 +158,7 @@ extension Bus {
     buffer.append(action.lastDelegate.rawValue)
     buffer.appendField(action.name.text)
     buffer.appendField(action.objectText)
+    buffer.append(action.isWaiting)
   }
 
   /// Restores an action from the log. If this method throws, the bus is unchanged.
@@ -146,6 +173,7 @@ extension Bus {
     guard name.isLiteral else { throw WireError(.invalidName, "an action has the name of a question") }
     let object = try reader.text()
     try object.utf8Bytes.requireOneObject()
+    let isWaiting = try reader.flag()
     try requireValidID(id.rawValue)
     guard actions[id] == nil else {
       throw WireError(.duplicateSerial, "action \(id.rawValue) is already under way")
@@ -157,7 +185,8 @@ extension Bus {
     raiseHighest(query: id.rawValue)
     let action = ActionRegistration(
       id: id, connection: connection, peer: connections[slot].peer, slot: slot, serial: serial, name: name,
-      object: object.isEmpty ? nil : ExactText(object), began: began, lastDelegate: lastDelegate)
+      object: object.isEmpty ? nil : ExactText(object), began: began, lastDelegate: lastDelegate,
+      isWaiting: isWaiting)
     let key = name.text + object
     actions.restore(action, beside: holds.against(key.utf8Bytes, nameLength: name.text.utf8.count))
     register(action)

@@ -69,7 +69,10 @@ extension Bus {
     if !policy.queryRules.isEmpty, policy.vetoesByDefault(frame.name) { fields.fallback = .vetoed }
     let standing =
       fields.mode.isForValues
-      ? Standing() : standing(against: key, nameLength: header.nameLength, delegates)
+      ? Standing()
+      : standing(
+        against: key, nameLength: header.nameLength, delegates, fields.slots, from: connections[slot].id,
+        at: now)
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing.outcomes)
     let exemptBytes = exemptLength(ofKept: keptBytes, beside: rememberedBytes, from: slot)
@@ -174,16 +177,19 @@ extension Bus {
   }
 
   private mutating func standing(
-    against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
+    against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration], _ slots: UInt32,
+    from asker: ConnectionID, at now: Instant
   ) -> Standing {
     var standing = standingHolds(against: key, nameLength: nameLength)
-    guard !policy.queryRules.isEmpty else { return standing }
-    for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
-      standing.outcomes.append(
-        Outcome(
-          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: required.text, peer: .unknown),
-          outcome: .gone, reason: "required, and not attached", elapsed: 0))
+    if !policy.queryRules.isEmpty {
+      for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
+        standing.outcomes.append(
+          Outcome(
+            delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: required.text, peer: .unknown),
+            outcome: .gone, reason: "required, and not attached", elapsed: 0))
+      }
     }
+    standing.add(standingActions(in: slots, against: key, nameLength: nameLength, from: asker, at: now))
     return standing
   }
 
@@ -456,10 +462,17 @@ extension Bus {
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
-    if holds.count > 0, queries[place].standing.isEmpty, !queries[place].isForValues {
-      // Add the holds that were taken while the query was open, and are still in force.
+    if holds.count > 0 || queries[place].ask.slots > 0, queries[place].standing.isEmpty,
+      !queries[place].isForValues
+    {
+      // Add the holds that were taken, and the actions that began, while the query was open, and have not ended.
       let tail = queries.tail(at: place)
-      queries[place].add(standingHolds(against: tail.key, nameLength: tail.nameLength))
+      var standing = standingHolds(against: tail.key, nameLength: tail.nameLength)
+      standing.add(
+        standingActions(
+          in: queries[place].ask.slots, against: tail.key, nameLength: tail.nameLength,
+          from: queries[place].asker.id, at: now))
+      queries[place].add(standing)
     }
     let result = queries[place].conclude(within: OutcomeBudget(limits))
     var verdict = result.verdict

@@ -3,13 +3,19 @@
 import TribuneProtocols
 import TribuneWire
 
-/// The vetoes that a query has without asking any delegate: holds, and missing required delegates.
+/// The vetoes that a query has without asking any delegate: holds, missing required delegates, and actions
+/// that fill the query's slots.
 struct Standing {
   var outcomes: [Outcome] = []
-  /// The number of holds that `outcomes` omits.
+  /// The number of holds and actions that `outcomes` omits.
   var omittedHolds = 0
   /// True if a hold has the query's name itself as its pattern, and not only a pattern with a star.
   var hasName = false
+
+  mutating func add(_ other: Standing) {
+    outcomes += other.outcomes
+    omittedHolds += other.omittedHolds
+  }
 }
 
 /// One query, from the question to the verdict. A veto cannot be lifted, because `settled` is a final state.
@@ -85,7 +91,7 @@ struct Query {
   var tally: Tally<NameCounts>?
   let started: Instant
   private(set) var deadline: Instant
-  /// The outcomes of holds, and of missing required delegates.
+  /// The outcomes in `Standing`.
   private(set) var standing: [Outcome] = []
   private(set) var omittedHolds = 0
   /// True if a delegate or a hold has the query's name itself as its pattern, and not only a pattern with a

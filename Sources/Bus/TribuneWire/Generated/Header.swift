@@ -66,7 +66,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case room = 30
   /// How long this connection's posts may wait for slow observers.
   case pace = 31
-  /// Registers an action that is under way.
+  /// Registers an action that is under way, or that waits to begin.
   case begin = 32
   /// How many actions under way began before a hold.
   case late = 33

@@ -64,10 +64,12 @@ package struct Ask: FrameFields {
   package var flags: QueryFlags
   /// Why vetoes are overridden; ignored without the flag *overrides*.
   package var overrideReason: String
+  /// Not 0: vetoed while this many actions of the name and object are under way.
+  package var slots: UInt32
 
   package init(
     deadline: UInt32 = 0, mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, parent: UInt64 = 0,
-    flags: QueryFlags = [], overrideReason: String = ""
+    flags: QueryFlags = [], overrideReason: String = "", slots: UInt32 = 0
   ) {
     self.deadline = deadline
     self.mode = mode
@@ -75,12 +77,13 @@ package struct Ask: FrameFields {
     self.parent = parent
     self.flags = flags
     self.overrideReason = overrideReason
+    self.slots = slots
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     try self.init(
       deadline: reader.integer(), mode: reader.value(), fallback: reader.value(), parent: reader.integer(),
-      flags: reader.options(QueryFlags.all), overrideReason: reader.text())
+      flags: reader.options(QueryFlags.all), overrideReason: reader.text(), slots: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -90,10 +93,19 @@ package struct Ask: FrameFields {
     buffer.append(parent)
     buffer.append(flags.rawValue)
     buffer.appendField(overrideReason)
+    buffer.append(slots)
   }
 }
 
-/// Registers an action that is under way.
+/// What a `begin` registers.
+package enum ActionStage: UInt8, Sendable, CaseIterable {
+  /// The action is under way.
+  case underWay = 0
+  /// The sender waits for a slot: a place in the line of the action's name and object.
+  case waiting = 1
+}
+
+/// Registers an action that is under way, or that waits to begin.
 package struct Begin: FrameFields {
   package static let kind = FrameKind.begin
 
@@ -101,19 +113,22 @@ package struct Begin: FrameFields {
   package var query: QueryID
   /// This is the connection's last frame; the action stays.
   package var isLast: Bool
+  package var stage: ActionStage
 
-  package init(query: QueryID, isLast: Bool = false) {
+  package init(query: QueryID, isLast: Bool = false, stage: ActionStage = .underWay) {
     self.query = query
     self.isLast = isLast
+    self.stage = stage
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
-    try self.init(query: QueryID(rawValue: reader.integer()), isLast: reader.flag())
+    try self.init(query: QueryID(rawValue: reader.integer()), isLast: reader.flag(), stage: reader.value())
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(query.rawValue)
     buffer.append(isLast)
+    buffer.append(stage.rawValue)
   }
 }
 
@@ -263,7 +278,7 @@ package enum ProgressStage: UInt8, Sendable, CaseIterable {
   case settled = 2
 }
 
-/// The outcome of one delegate. `held` is for holds, `answered` for values.
+/// The outcome of one delegate. `held`: by a hold, or by an action in a slot.
 package enum OutcomeKind: UInt8, Sendable, CaseIterable {
   case approved = 0
   case vetoed = 1
@@ -315,12 +330,13 @@ package struct Progress: FrameFields {
 
 /// The outcome of one delegate.
 package struct Outcome: Equatable, Sendable {
-  /// Of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or `label:NAME`.
+  /// Of a hold, its id, label and process; of a missing delegate, id 0 and the label `unit:NAME` or `label:NAME`; of an
+  /// action under way, id 0 and the process.
   package var delegate: DelegateIdentity
   package var outcome: OutcomeKind
   /// The reason or error; can be empty.
   package var reason: String
-  /// Microseconds from the question to the outcome.
+  /// Microseconds from the question to the outcome; of an action, since it began.
   package var elapsed: UInt64
   /// The value of the answer.
   package var value: [UInt8]
@@ -358,7 +374,8 @@ package struct Verdict: FrameFields {
   package var verdict: VerdictKind
   /// The query got no approval or veto; for a value query, no value.
   package var isUnanswered: Bool
-  /// Holds, oldest first; missing required delegates; delegates with an outcome, in the chain's order.
+  /// Holds, oldest first; missing required delegates; actions that fill the slots, oldest first; delegates with an
+  /// outcome, in the chain's order.
   package var outcomes: [Outcome]
   /// Vetoes among the outcomes were overridden.
   package var isOverridden: Bool

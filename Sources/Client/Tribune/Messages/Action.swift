@@ -65,12 +65,20 @@ extension Connection {
     return try await begin(QueryID(rawValue: 0), key, isLast: isLast)
   }
 
+  /// Takes a place in the line of those that wait for a slot (`slots` of ``ask``), until ``Action/end()``. The
+  /// bus lets those that came before go first.
+  package func wait(toBegin name: String, object: String) async throws(TribuneError) -> Action {
+    let key = ActionKey(name: try Checked.name(name), object: try Checked.object(object))
+    return try await begin(QueryID(rawValue: 0), key, isLast: false, stage: .waiting)
+  }
+
   fileprivate func begin(
-    _ query: QueryID, _ key: ActionKey, isLast: Bool
+    _ query: QueryID, _ key: ActionKey, isLast: Bool, stage: ActionStage = .underWay
   ) async throws(TribuneError) -> Action {
     let epoch = link.epoch
     let serial = try await link.register(
-      Begin(query: query, isLast: isLast), Link.Message(name: key.name, object: key.object), as: .action)
+      Begin(query: query, isLast: isLast, stage: stage), Link.Message(name: key.name, object: key.object),
+      as: .action)
     return Action(
       query: query.rawValue, key: key, serial: serial, connection: self, lastEpoch: isLast ? epoch : nil)
   }

@@ -26,7 +26,7 @@ struct LeaseTurn: Sendable {
 
   init(_ lease: String, _ invocation: Invocation) throws(CommandError) {
     self.lease = lease
-    span = invocation.span(.wait)?.duration
+    span = invocation.leaseWait
     let digits = Array("0123456789abcdef")
     id = String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
     query = LeaseQuery(

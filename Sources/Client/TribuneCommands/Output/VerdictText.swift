@@ -69,6 +69,9 @@ extension Outcome {
       + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 
+  /// True for an action under way that fills a slot.
+  var isOfAction: Bool { kind == .held && delegate == 0 }
+
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
   /// True for a delegate's failure. False for a missing required delegate (id 0), whose absence is a veto.
@@ -93,15 +96,19 @@ extension Outcome {
 
   /// Example: `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
   func plainLine(isVetoingFailure: Bool = false) -> String {
-    "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
+    "\(kind.rawValue) by \(participant)\(isOfAction ? Self.span(elapsed) : "")"
+      + "\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
   /// Example: `held      backup (pid 42, uid 0), for 3min: a backup runs`. A long reason is cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
-    let seconds = age.components.seconds
-    let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
     let consequence = isVetoingFailure ? Self.consequence : ""
-    return "\(word) \(participant)\(span)\(consequence)\(reason.printed.terminalSafe.afterColon)"
+    return "\(word) \(participant)\(Self.span(age))\(consequence)\(reason.printed.terminalSafe.afterColon)"
+  }
+
+  private static func span(_ age: Duration) -> String {
+    let seconds = age.components.seconds
+    return seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
   }
 
   private var word: String {
@@ -121,7 +128,7 @@ func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {
   let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label
-  if id == 0 { return name.terminalSafe }
+  if id == 0, pid == 0 { return name.terminalSafe }
   var parts = ["pid \(pid)", "uid \(uid)"]
   if !label.isEmpty, !process.isEmpty, process != label { parts.insert(process, at: 0) }
   if units != Units() { parts.append(units.description) }

@@ -7,31 +7,6 @@
 // option's argument. In an argument, capitals stand for any value, and SPAN for a time span. `a|b` stands for
 // one of the words a and b, and `a,b` for a list of such words. `Option` has the ranges of numbers.
 
-extension CommandTable {
-  static let text = """
-    [OPTION…] VERB [ARGUMENT…]
-
-    Posts notifications and asks for permission over the Tribune bus.
-
-       --address=unix:PATH      the bus's address, instead of $TRIBUNE_ADDRESS
-       --system                 use the system's bus, whatever the environment says
-       --user                   use the bus of this user's service manager
-       --json=short|pretty|off  print JSON: one object per line, or indented
-    -j                          like --json=pretty on a terminal, --json=short elsewhere
-    -o --output=FORMAT          table, json, yaml, or a template for each entry, such as '{name}: {why}',
-                                with fields of the JSON
-       --no-legend              omit headers and totals
-       --no-pager               ignored: tribunectl never uses a pager
-    -q --quiet                  print only problems, no verdict or ready line
-       --timeout=SPAN           how long to wait for the bus (30s)
-       --reconnect=SPAN|infinity
-                                how long to try to reconnect (10s); 0: do not try; infinity: try even
-                                after the bus shuts down
-    -h --help                   print this help
-       --version                print the version
-    """
-}
-
 extension VerbName {
   var text: String {
     switch self {
@@ -299,7 +274,7 @@ extension VerbName {
          --override=WHY               override vetoes, for this reason
          --dry-run                    tell the delegates that no action will follow
          --default=allow|veto         the verdict if no delegate decides (allow)
-         --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --wait-until-allowed[=SPAN]  while vetoed, wait and ask again (for ever)
          --recheck=SPAN               the pause while only delegates object (30s)
          --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
@@ -407,6 +382,7 @@ extension VerbName {
       Run a command unless it is vetoed
 
           tribunectl guard backup.prune --wait-until-allowed=2h -- prune
+          tribunectl guard backup.prune --slots=1 --wait-until-allowed -- prune
           tribunectl guard backup.run --veto-exit-code=199 -- restic backup /srv
           case $? in
             199) echo "vetoed: nothing has run" ;;
@@ -424,20 +400,20 @@ extension VerbName {
       Prints every reason of a veto; with --json, the verdict on standard output. Prints overridden vetoes on
       standard error before the command runs.
 
-      The command may also exit with 77 or 255. A script that must know chooses a status that its command
-      never has, as in the example.
+      The command may also exit with 77 or 255: choose a status that it never has, as in the example.
 
       The bus's policy must allow the question (ask) and the three notifications (post), also didFailTo. Else
       guard exits with 255 before it asks. --dry-run only asks: it can print allowed where the policy forbids
       the posts.
 
       If the bus goes while the command runs, tribunectl looks for it until the command ends, and tells it of
-      the action. The bus then has 5s to accept the command's outcome. Without a bus, tribunectl reports that;
-      the exit status stays the command's.
+      the action. The bus then has 5s to accept the outcome; else tribunectl reports that.
 
       While the command runs, its action is under way: the bus lists it (tribunectl actions), and tells each
       new hold that it is too late. If tribunectl is killed, the action stays listed until the command and its
       children have ended: they inherit a connection, as with hold.
+
+      With --slots, COUNT such actions under way veto another. Without an object, they are about every object.
 
       With --wait, the command runs when all --awaited observers of window.willClose have acknowledged it, or
       at the deadline. tribunectl names the others.
@@ -453,11 +429,12 @@ extension VerbName {
          --override=WHY               override vetoes, for this reason
          --dry-run                    print the verdict, and run nothing
          --default=allow|veto         the verdict if no delegate decides (allow)
-         --wait-until-allowed[=SPAN]  while it is vetoed, wait and ask again (for ever)
+         --wait-until-allowed[=SPAN]  while vetoed, wait and ask again (for ever)
          --recheck=SPAN               the pause while only delegates object (30s)
          --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
-         --scope=host|cluster         ask only this host, or each host of the cluster
+         --scope=host|cluster         ask this host, or each host of the cluster
+         --slots=COUNT                how many may be under way at a time (any)
          --veto-exit-code=STATUS      the exit status for a veto (77)
          --text                       take a text instead of JSON
       """
@@ -564,6 +541,7 @@ extension VerbName {
       Run a command on one host at a time
 
           tribunectl lease upgrade -- apt-get --yes upgrade
+          tribunectl lease backup --scope=host -- backup
           tribunectl lease reboot --keep && systemctl reboot
           tribunectl lease reboot --release
 
@@ -576,6 +554,9 @@ extension VerbName {
       or if the host goes down: leases do not expire. A host that has it gets it again when it asks, also
       after a reboot.
 
+      With --scope=host, one program of this host has it at a time, without a cluster. It ends with the
+      command, and with the processes that the command leaves behind.
+
       Without a command, --keep only takes the lease, for example before a reboot. Let a unit that starts once
       the host works again run --release.
 
@@ -585,7 +566,8 @@ extension VerbName {
       Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or it is
       unknown whether the host has the lease: then nothing runs.
 
-         --slots=COUNT  how many hosts may have it at a time (1)
+         --slots=COUNT  how many hosts, or programs, may have it at a time (1)
+         --scope=host|cluster  among the programs of this host, or the hosts of the cluster (cluster)
          --wait[=SPAN]  how long to wait for it (for ever); 0: do not wait
          --keep         keep it also if the command succeeds
          --release      release what this host has kept

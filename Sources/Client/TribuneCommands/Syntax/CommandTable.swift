@@ -44,3 +44,28 @@ struct HelpParts {
     }
   }
 }
+
+extension CommandTable {
+  static let text = """
+    [OPTION…] VERB [ARGUMENT…]
+
+    Posts notifications and asks for permission over the Tribune bus.
+
+       --address=unix:PATH      the bus's address, instead of $TRIBUNE_ADDRESS
+       --system                 use the system's bus, whatever the environment says
+       --user                   use the bus of this user's service manager
+       --json=short|pretty|off  print JSON: one object per line, or indented
+    -j                          like --json=pretty on a terminal, --json=short elsewhere
+    -o --output=FORMAT          table, json, yaml, or a template for each entry, such as '{name}: {why}',
+                                with fields of the JSON
+       --no-legend              omit headers and totals
+       --no-pager               ignored: tribunectl never uses a pager
+    -q --quiet                  print only problems, no verdict or ready line
+       --timeout=SPAN           how long to wait for the bus (30s)
+       --reconnect=SPAN|infinity
+                                how long to try to reconnect (10s); 0: do not try; infinity: try even
+                                after the bus shuts down
+    -h --help                   print this help
+       --version                print the version
+    """
+}

@@ -90,6 +90,7 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
+  var slots: Int?
   /// If this is set, the query also begins the action, unless the query has a scope.
   var beginning: Beginning?
   /// The names of the action's notifications. The query requires the permission to post them before it asks.
@@ -121,12 +122,12 @@ struct Query: Sendable {
         verdict = try await beginning.begin { () async throws(TribuneError) -> (Verdict, Action?) in
           try await connection.begin(
             name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
-            override: override, parent: parent, progress: progress)
+            override: override, slots: slots, parent: parent, progress: progress)
         }
       } else {
         verdict = try await connection.ask(
           askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
-          override: override, isDryRun: isDryRun, parent: parent, progress: progress)
+          override: override, isDryRun: isDryRun, slots: slots, parent: parent, progress: progress)
       }
       // Only tribune-nats speaks for the cluster. If it was not asked, the cluster has not allowed the
       // action, even if a delegate with a wide pattern approved.
@@ -236,7 +237,9 @@ extension Query {
       userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(),
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
-      override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
+      override: invocation.text(.override), isDryRun: invocation.has(.dryRun),
+      slots: invocation.number(.slots).map { Int($0) })
+    if scope != nil { try invocation.refuse([.slots], beside: .scope) }
     guard !invocation.isBlank(.override) else { throw .usage("--override needs a reason") }
   }
 }

@@ -7,7 +7,8 @@ struct GuardCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
   private let action: String
-  private let names: ActionNames
+  /// nil for a lease, which posts nothing.
+  private let names: ActionNames?
   private let query: Query
   private let beginning = Beginning()
   private let patient: PatientQuery?
@@ -22,7 +23,8 @@ struct GuardCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
-    names = try ActionNames(action)
+    let names = try ActionNames(action)
+    self.names = names
     // The report of a veto lists every reason, so the query waits for all delegates by default.
     var query = try Query(invocation, name: names.should, mode: .all)
     if !query.isDryRun {
@@ -41,8 +43,27 @@ struct GuardCommand: Command {
     command = invocation.command
   }
 
+  /// A lease among the programs of this host: an action with slots, whose object is the lease's name.
+  init(lease: String, _ invocation: Invocation) throws(CommandError) {
+    (action, names, userInfo, waiting, object) = ("lease", nil, .none, nil, lease)
+    query = Query(
+      name: "lease.shouldRun", object: lease, mode: .all,
+      slots: invocation.number(.slots).map { Int($0) } ?? 1,
+      beginning: beginning)
+    let span = invocation.leaseWait
+    patient =
+      span == .zero
+      ? nil
+      : PatientQuery(
+        query, Patience(span: span), subject: subjectText(action, lease), presence: presence,
+        writesJSON: false)
+    withoutBus = VerdictWithoutBus(invocation)
+    vetoStatus = ExitStatus.leaseBusy
+    command = invocation.command
+  }
+
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    try context.requireAskers(of: [names.should])
+    try context.requireAskers(of: [query.name])
     let router = SignalRouter.routing(context.signals)
     let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(
@@ -65,7 +86,7 @@ struct GuardCommand: Command {
     case .dryRun(let verdict):
       context.show { () throws(CommandError) in
         try context.write(
-          verdict.text(of: names.should, object: object, default: query.fallback, in: context),
+          verdict.text(of: query.name, object: object, default: query.fallback, in: context),
           or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : vetoStatus
@@ -89,7 +110,7 @@ struct GuardCommand: Command {
     let termination = await router.run(
       command, inheriting: { () throws(Errno) in try own?.action.duplicateSocket() }, in: context)
     switch termination {
-    case .exited(0): await announce(names.did, userInfo, over: connection, in: context)
+    case .exited(0): if let names { await announce(names.did, userInfo, over: connection, in: context) }
     case .exited(let status): await announceFailure("status", status, over: connection, in: context)
     case .killed(let signal): await announceFailure("signal", signal, over: connection, in: context)
     }
@@ -147,9 +168,10 @@ struct GuardCommand: Command {
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
+    guard let names else { return }
     do throws(TribuneError) {
       if let waiting {
-        try await postWill(waiting, over: connection, until: interruption, in: context)
+        try await postWill(names, waiting, over: connection, until: interruption, in: context)
       } else {
         try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
           try await connection.postAcknowledged(names.will, object: object, userInfo: userInfo)
@@ -165,7 +187,8 @@ struct GuardCommand: Command {
 
   /// Posts *will*, and waits for acknowledgements, or a signal. Missing acknowledgements are only reported.
   private func postWill(
-    _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
+    _ names: ActionNames, _ waiting: Waiting, over connection: Connection,
+    until interruption: Task<Int32, Never>,
     in context: Context
   ) async throws(TribuneError) {
     let posting = Task { () async -> Result<AwaitedReply, TribuneError> in
@@ -215,6 +238,7 @@ struct GuardCommand: Command {
   private func announceFailure(
     _ kind: String, _ number: Int32, over connection: Connection, in context: Context
   ) async {
+    guard let names else { return }
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 

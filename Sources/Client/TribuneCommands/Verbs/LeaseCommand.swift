@@ -8,13 +8,14 @@ import TribuneWire
 struct LeaseCommand: Command {
   var signals: [Int32] {
     switch action {
-    case .run: SignalWatch.relayed
+    case .run, .runHere: SignalWatch.relayed
     case .release, .breaking: []
     }
   }
 
   private enum Action {
     case run(LeaseTurn)
+    case runHere(GuardCommand)
     case release
     case breaking(host: String, why: String)
   }
@@ -28,7 +29,7 @@ struct LeaseCommand: Command {
     lease = try invocation.name(at: 0)
     command = invocation.command
     keeps = invocation.has(.keep)
-    let others: [Option] = [.keep, .release, .break, .slots, .wait]
+    let others: [Option] = [.keep, .release, .break, .slots, .wait, .scope]
     if invocation.has(.release) {
       try invocation.refuse(others.filter { $0 != .release } + [.why], beside: .release)
       action = .release
@@ -38,6 +39,11 @@ struct LeaseCommand: Command {
         throw .usage("--break needs --why=REASON")
       }
       action = .breaking(host: host, why: why)
+    } else if invocation.scope() == .host {
+      try invocation.refuse([.keep, .why], beside: .scope)
+      guard !command.isEmpty else { throw .usage("--scope=host needs a command") }
+      action = .runHere(try GuardCommand(lease: lease, invocation))
+      return
     } else {
       guard keeps || !command.isEmpty else {
         throw .usage("lease needs a command, or one of --keep, --release and --break")
@@ -52,6 +58,7 @@ struct LeaseCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     switch action {
     case .run(let turn): return try await run(turn, in: context)
+    case .runHere(let guarded): return try await guarded.run(in: context)
     case .release: return try await release(in: context)
     case .breaking(let host, let why): return try await take(from: host, why, in: context)
     }

@@ -4,9 +4,9 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Asks a query again after each change that may end its vetoes: ends of holds, changes of delegates,
-/// reloads, and the question's *may* notification (a delegate would now answer otherwise). To miss no change,
-/// this type observes changes before it asks.
+/// Asks a query again after each change that may end its vetoes: ends of holds and actions, changes of
+/// delegates, reloads, and the question's *may* notification (a delegate would now answer otherwise). To miss
+/// no change, this type observes changes before it asks.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
@@ -42,8 +42,9 @@ struct PatientQuery: Sendable {
     }
     let watching = Task { await watch(news) }
     defer { watching.cancel() }
+    let place = try await placeInLine(over: connection, in: context)
     var vetoes = StandingVetoes(against: subject, default: query.fallback, recheck: patience.pause)
-    return try await patience.verdict(
+    let verdict = try await patience.verdict(
       changes,
       ask: { isFirst async throws(TribuneError) -> Tribune.Verdict? in
         try await askOnce(over: connection, isFirst: isFirst, in: context)
@@ -55,6 +56,23 @@ struct PatientQuery: Sendable {
         let changed = vetoes.take(verdict, holdAges: ages, at: .now)
         if !changed.isEmpty { show(verdict, vetoes, changed, in: context) }
       })
+    do throws(TribuneError) {
+      try await place?.end()
+    } catch {
+      // A place ends with its connection.
+      guard error.code == .connectionLost else { throw error }
+    }
+    return verdict
+  }
+
+  /// Those that wait for the same slots begin in the order in which they took their places.
+  private func placeInLine(
+    over connection: Connection, in context: Context
+  ) async throws(TribuneError) -> Action? {
+    guard query.slots != nil else { return nil }
+    return try await bounded(by: context.timeout) { [query] () async throws(TribuneError) -> Action in
+      try await connection.wait(toBegin: query.name, object: query.object)
+    }
   }
 
   /// - Parameter isFirst: true before the first verdict.
@@ -86,7 +104,8 @@ struct PatientQuery: Sendable {
 
   private var observedNames: [String] {
     ["tribune.hold.didRelease", "tribune.delegate.didAttach", "tribune.delegate.didDetach"]
-      + ["tribune.bus.didReload"] + (NameSyntax.may(forQuestion: query.name).map { [$0] } ?? [])
+      + ["tribune.bus.didReload"] + (query.slots == nil ? [] : ["tribune.action.didEnd"])
+      + (NameSyntax.may(forQuestion: query.name).map { [$0] } ?? [])
   }
 
   private func watch(_ news: Notifications) async {
@@ -145,6 +164,7 @@ extension Delivery {
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
     switch news.name {
     case "tribune.hold.didRelease": return news.isAbout(name, patternsIn: "pattern")
+    case "tribune.action.didEnd": return news.isAbout(name, patternsIn: "name")
     case "tribune.delegate.didAttach", "tribune.delegate.didDetach":
       return news.isAbout(name, patternsIn: "respondsTo")
     default: return true

@@ -11,12 +11,14 @@ import TribuneSystem
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Identifies a veto. The label is needed because a missing required delegate has no id.
+  /// Identifies a veto. A missing required delegate has no id, only a label; an action under way has only its
+  /// process.
   private struct Key: Hashable {
     var delegate: UInt64
     var label: String
+    var pid: Int32
 
-    init(_ outcome: Outcome) { (delegate, label) = (outcome.delegate, outcome.label) }
+    init(_ outcome: Outcome) { (delegate, label, pid) = (outcome.delegate, outcome.label, outcome.pid) }
   }
 
   private struct Veto {
@@ -47,7 +49,8 @@ struct StandingVetoes: Sendable {
     var vetoes: [Key: Veto] = [:]
     for outcome in verdict.outcomes where outcome.isObjection {
       let before = known?[Key(outcome)]
-      let age = outcome.kind == .held ? holdAges[outcome.delegate] : nil
+      let age =
+        outcome.isOfAction ? outcome.elapsed : outcome.kind == .held ? holdAges[outcome.delegate] : nil
       let since = age.map { now.advanced(by: .zero - $0) } ?? before?.since ?? now
       vetoes[Key(outcome)] = Veto(kind: outcome.kind, reason: outcome.reason, since: since)
       guard before?.kind != outcome.kind || before?.reason != outcome.reason else { continue }
