@@ -101,12 +101,14 @@ struct CommandTests {
       "$0" -q ask shouldA <&- >&- 2>&-; second=$?
       "$0" post b <&- >&- 2>&-
       "$0" guard c -- sh -c 'test -e /proc/self/fd/0 -a -e /proc/self/fd/1' <&- >&-; third=$?
-      kill $delegate; wait $delegate
-      echo "$first $second $third $?"
+      kill $delegate; wait $delegate; fourth=$?
+      "$0" list >&- 2>&-; fifth=$?
+      "$0" post d - <&- 2>&-
+      echo "$first $second $third $fourth $fifth $?"
       """
     let shell = try FinishedProgram(
       ["/bin/sh", "-c", script, program], environment: ["TRIBUNE_ADDRESS": bus.address])
-    #expect(shell.output == "1 1 0 0\n")
+    #expect(shell.output == "1 1 0 0 1 1\n")
     #expect(try observer.output.line()?.hasSuffix("  b  -") == true)
     #expect(!(try bus.log().contains("closing connection")))
   }

@@ -60,7 +60,9 @@ struct ActionNames: Equatable, Sendable {
   }
 
   static func question(meantBy pattern: String) -> String? {
-    WellKnownQuestions.meant(by: pattern) ?? NameSyntax.question(meantBy: pattern)
+    let pattern = pattern.split(separator: ".").joined(separator: ".")
+    return WellKnownQuestions.meant(by: pattern)
+      ?? (NameSyntax.canMatchQuestion(pattern) ? pattern : NameSyntax.question(meantBy: pattern))
   }
 
   /// Throws unless each pattern matches questions or, with `orValues`, value queries. Beside such a pattern,

@@ -7,22 +7,32 @@ import TribuneWire
 /// all folders are in the byte order of FILE. A value with an empty `name` stands for all files of a folder
 /// that is unreadable or has a misspelt name. The delegate of such a value fails every question.
 struct DelegateFile: Hashable, Comparable, Sendable {
-  var pattern: String
-  var name: [UInt8]
+  let pattern: String
+  let name: [UInt8]
+  /// The folder's name: the pattern, or its misspelling.
+  private let folder: [UInt8]
+
+  init(pattern: String, name: [UInt8], misspelt folder: [UInt8]? = nil) {
+    self.pattern = pattern
+    self.name = name
+    self.folder = folder ?? Array(pattern.utf8)
+  }
 
   static func < (one: DelegateFile, other: DelegateFile) -> Bool {
     if one.name != other.name { return one.name.lexicographicallyPrecedes(other.name) }
-    return one.pattern.utf8.lexicographicallyPrecedes(other.pattern.utf8)
+    return one.folder.lexicographicallyPrecedes(other.folder)
   }
 
   func path(in root: [UInt8]) -> [UInt8] {
     let slash = UInt8(ascii: "/")
-    return root + [slash] + Array(pattern.utf8) + [slash] + name
+    return root + [slash] + folder + [slash] + name
   }
 
-  var label: String { name.isEmpty ? pattern : String(decoding: name, as: UTF8.self) }
+  var label: String { String(decoding: name.isEmpty ? folder : name, as: UTF8.self) }
 
-  var description: String { "\(pattern)/\(String(decoding: name, as: UTF8.self))".terminalSafe }
+  var description: String {
+    String(decoding: folder + [UInt8(ascii: "/")] + name, as: UTF8.self).terminalSafe
+  }
 
   /// The patterns that have several files, or that overlap the pattern of another file.
   static func sharedPatterns(of files: Set<DelegateFile>) -> [String] {
@@ -93,7 +103,7 @@ extension DelegateFolderContents {
           if kind == nil || contents.unseen.last == path
             || names.contains(where: { !DelegateFile.isIgnored($0) })
           {
-            contents.files.insert(DelegateFile(pattern: meant, name: []))
+            contents.files.insert(DelegateFile(pattern: meant, name: [], misspelt: name))
             problem += " Until the folder is renamed, \(meant) fails"
           }
         }
