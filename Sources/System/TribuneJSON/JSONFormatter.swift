@@ -109,14 +109,19 @@ extension [UInt8] {
     return count <= 18 && allSatisfy { digits.contains($0) } && (count == 1 || first != digits.lowerBound)
   }
 
-  mutating func append(decimal number: UInt64) {
-    let end = count
+  package mutating func append(decimal number: UInt64) {
+    var (length, power) = (1, UInt64(10))
+    while length < 20, number >= power {
+      length += 1
+      power = power &* 10
+    }
+    append(contentsOf: repeatElement(UInt8(ascii: "0"), count: length))
     var rest = number
-    repeat {
-      append(UInt8(ascii: "0") + UInt8(rest % 10))
+    var digits = mutableSpan
+    for place in stride(from: digits.count - 1, to: digits.count - 1 - length, by: -1) {
+      digits[place] += UInt8(rest % 10)
       rest /= 10
-    } while rest > 0
-    self[end...].reverse()
+    }
   }
 
   mutating func append(_ first: UInt8, _ second: UInt8) {

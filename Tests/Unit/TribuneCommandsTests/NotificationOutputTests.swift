@@ -86,13 +86,12 @@ struct NotificationOutputTests {
   func lines() {
     let poster = Poster(pid: 7, uid: 0, process: "p")
     let first = Notification("a", object: "\u{E9}", sender: ":1", poster: poster, userInfo: "1")
-    var all = [first, first, first, first, first, first, first]
-    all[1].userInfo = "{}"
-    all[2].name = "b"
-    all[3].object = "e\u{301}"
-    all[4].sender = ":2"
-    all[5].poster = Poster(pid: 8, uid: 0, process: "p")
-    all[6].isRetained = true
+    var second = first
+    second.userInfo = "{}"
+    let all = [
+      first, first, second, first, Notification("b", object: "e\u{301}", sender: nil, userInfo: "1"),
+      Notification("a", object: "\u{E9}", sender: ":1", poster: poster, userInfo: "1", isRetained: true),
+    ]
     var (lines, bytes) = (NotificationLines(), [UInt8]())
     for (time, notification) in all.enumerated() {
       lines.append(notification, at: UInt64(time), to: &bytes)

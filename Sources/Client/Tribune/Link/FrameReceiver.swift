@@ -183,13 +183,12 @@ private struct NotificationRoute {
   private let epoch: Int
   private var version = -1
   private var key: [UInt8] = []
-  private var name = ""
-  private var object = ""
+  private var head = NotificationHead(name: "", object: "", sender: nil, poster: nil)
+  private var nameLength = 0
   private var observers = LinkState.Observers()
   private var delegates: [AttachedDelegate] = []
-  private var sender = ConnectionID.bus
-  private var senderText: String?
-  private var poster: Poster?
+  /// Nil if `head` has no valid sender.
+  private var sender: ConnectionID?
 
   init(_ link: Link, epoch: Int) {
     self.link = link
@@ -202,14 +201,16 @@ private struct NotificationRoute {
     let header = frame.header
     let version = link.routesVersion.load(ordering: .acquiring)
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
-    if version != self.version || name.utf8.count != header.nameLength
+    if version != self.version || nameLength != header.nameLength
       || !key.isEqual(to: self.key.rawBytes)
     {
       try frame.requireNameAndObject()
       self.key = [UInt8](key)
       self.version = version
-      name = String(repairing: frame.name)
-      object = String(repairing: frame.object)
+      nameLength = header.nameLength
+      sender = nil
+      let (name, object) = (String(repairing: frame.name), String(repairing: frame.object))
+      head = NotificationHead(name: name, object: object, sender: nil, poster: nil)
       (observers, delegates) = link.state.withLock {
         ($0.observers(name: name, object: object), $0.receivers(name: name, object: object))
       }
@@ -217,8 +218,9 @@ private struct NotificationRoute {
     guard !observers.isEmpty || !delegates.isEmpty else { return }
     if header.sender != sender {
       sender = header.sender
-      senderText = sender == .bus ? nil : sender.description
-      poster = posters[sender]
+      head = NotificationHead(
+        name: head.name, object: head.object,
+        sender: header.sender == .bus ? nil : header.sender.description, poster: posters[header.sender])
     }
     guard let userInfo = UserInfo(of: frame, file) else {
       // A notification without its userInfo would mean something else, so the receivers get a `lost` instead.
@@ -229,8 +231,7 @@ private struct NotificationRoute {
       }
       return
     }
-    let delivery = Delivery.notification(
-      Notification(name, object: object, sender: senderText, poster: poster, userInfo: userInfo))
+    let delivery = Delivery.notification(Notification(head, userInfo))
     for stream in observers.streams { stream.deliver(delivery) }
     if frame.isAwaitedPost, case .notification(let notification) = delivery {
       deliverAwaited(notification, header)
@@ -240,7 +241,7 @@ private struct NotificationRoute {
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
 
-  mutating func forgetSender() { (sender, senderText, poster) = (.bus, nil, nil) }
+  mutating func forgetSender() { sender = nil }
 
   private func acknowledge(_ header: FrameHeader, _ failure: String) {
     link.acknowledge(poster: header.sender, post: header.serial, failure, in: epoch)

@@ -5,14 +5,16 @@
 ///
 /// Notifications with equal contents are equal; acknowledgements are not compared.
 public struct Notification: Hashable, Sendable {
+  /// Consecutive notifications with the same name, object and poster share a head.
+  package let head: NotificationHead
   /// The notification's name, such as `window.willClose`.
-  public var name: String
+  public var name: String { head.name }
   /// The notification's object, such as `window/42`; empty for none.
-  public var object: String
+  public var object: String { head.object }
   /// The id that the bus gave the poster's connection, such as `:7`; nil for a post of the bus itself.
-  public var sender: String?
+  public var sender: String? { head.sender }
   /// The poster's process. Nil for a post of the bus, or if this connection did not ask for posters.
-  public var poster: Poster?
+  public var poster: Poster? { head.poster }
   public var userInfo: UserInfo
   /// True for a retained notification that was posted before the observation began.
   public var isRetained: Bool
@@ -27,12 +29,13 @@ public struct Notification: Hashable, Sendable {
     _ name: String, object: String = "", sender: String? = nil, poster: Poster? = nil,
     userInfo: UserInfo = .none, isRetained: Bool = false
   ) {
-    self.name = name
-    self.object = object
-    self.sender = sender
-    self.poster = poster
+    head = NotificationHead(name: name, object: object, sender: sender, poster: poster)
     self.userInfo = userInfo
     self.isRetained = isRetained
+  }
+
+  init(_ head: NotificationHead, _ userInfo: UserInfo) {
+    (self.head, self.userInfo, isRetained) = (head, userInfo, false)
   }
 
   public static func == (one: Notification, other: Notification) -> Bool {
@@ -48,6 +51,18 @@ public struct Notification: Hashable, Sendable {
     hasher.combine(poster)
     hasher.combine(userInfo)
     hasher.combine(isRetained)
+  }
+}
+
+/// What a notification has beside its userInfo.
+package final class NotificationHead: Sendable {
+  let name: String
+  let object: String
+  let sender: String?
+  let poster: Poster?
+
+  init(name: String, object: String, sender: String?, poster: Poster?) {
+    (self.name, self.object, self.sender, self.poster) = (name, object, sender, poster)
   }
 }
 

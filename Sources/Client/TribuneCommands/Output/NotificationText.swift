@@ -57,7 +57,8 @@ extension Notification {
   /// - Parameter time: the time of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
     var members = headMembers
-    forEachTailMember(userInfoUpTo: limit, at: time) { members.append(($0, $1)) }
+    if let time { members.append(("time", .unsigned(time))) }
+    forEachTailMember(userInfoUpTo: limit) { members.append(($0, $1)) }
     return .object(members)
   }
 
@@ -70,9 +71,8 @@ extension Notification {
 
   @inline(__always)
   fileprivate func forEachTailMember(
-    userInfoUpTo limit: Int = .max, at time: UInt64?, _ body: (_ name: String, _ value: JSONValue) -> Void
+    userInfoUpTo limit: Int = .max, _ body: (_ name: String, _ value: JSONValue) -> Void
   ) {
-    if let time { body("time", .unsigned(time)) }
     let userInfo = userInfo.jsonMember(upTo: limit)
     body(userInfo.name, userInfo.value)
     if isRetained { body("retained", .bool(true)) }
@@ -91,29 +91,25 @@ extension Notification {
   }
 }
 
-/// Writes the same JSON as `Notification.json`. If consecutive notifications have the same poster, name and
-/// object, this type encodes their common members only once.
+/// Writes the same JSON as `Notification.json`. This type encodes a head that consecutive notifications share
+/// only once.
 struct NotificationLines {
-  private var last: Notification?
+  private var last: NotificationHead?
+  /// The members of `last`, and the name of the next member, which is the time.
   private var head: [UInt8] = []
 
   mutating func append(_ notification: Notification, at time: UInt64, to output: inout [UInt8]) {
-    if !isHead(of: notification) {
-      last = notification
-      last?.userInfo = .none
+    if last !== notification.head {
+      last = notification.head
       head = [UInt8(ascii: "{")]
       for (name, value) in notification.headMembers { head.appendMember(name, value) }
+      head += ",\"time\":".utf8
     }
     output += head
-    notification.forEachTailMember(at: time) { output.appendMember($0, $1) }
-    output += "}\n".utf8
-  }
-
-  private func isHead(of notification: Notification) -> Bool {
-    guard let last else { return false }
-    return ExactText(last.name) == ExactText(notification.name)
-      && ExactText(last.object) == ExactText(notification.object) && last.sender == notification.sender
-      && last.poster == notification.poster
+    output.append(decimal: time)
+    notification.forEachTailMember { output.appendMember($0, $1) }
+    output.append(UInt8(ascii: "}"))
+    output.append(UInt8(ascii: "\n"))
   }
 }
 
