@@ -133,6 +133,8 @@ local query_flags = {
 local action_stage = {
   [0] = "underWay",
   [1] = "waiting",
+  [2] = "claiming",
+  [3] = "asked",
 }
 
 local answer_kind = {
@@ -370,7 +372,7 @@ local query_entry = {
   { "remaining", "u64", unit = "µs" },
   { "participants", "records", query_participant },
   { "omitted_count", "u32" },
-  { "begun", "u64", unit = "µs" },
+  { "stage", "enum", action_stage, own = true },
 }
 
 local name_entry = {

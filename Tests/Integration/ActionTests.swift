@@ -101,6 +101,38 @@ struct ActionTests {
     #expect(try String(contentsOfFile: order, encoding: .utf8) == "1\n2\n3\n4\n")
   }
 
+  @Test(
+    "holds that overlap cannot starve a guard that claims, also over a restart",
+    arguments: RestartedBus.Way.allCases)
+  func claims(_ way: RestartedBus.Way) throws {
+    let bus = try RestartedBus()
+    let (ends, pruned) = (try ShellGate(), try ShellGate())
+    let holding = ["hold", "a.shouldPrune", "--why=backup", "--"]
+    let first = try bus.bus.start(holding + ["sh", "-c", "echo one; \(ends.wait)"])
+    #expect(try first.output.line() == "one")
+    let claimer = try bus.bus.start(
+      [
+        "guard", "a.prune", "--wait-until-allowed", "--claim", "--", "sh", "-c",
+        "echo prunes; \(pruned.wait)",
+      ])
+    #expect(try claimer.errors.line()?.hasSuffix("waiting until a.prune is allowed:") == true)
+    let second = try bus.bus.start(holding + ["echo", "two"])
+    #expect(try second.errors.line()?.hasPrefix("holding a.shouldPrune") == true)
+    #expect(try second.errors.line() == "tribunectl: the hold waits for an action claimed")
+    let who = try #require(try second.errors.line())
+    #expect(who.hasPrefix("  a.shouldPrune by tribunectl (pid \(claimer.pid)), claiming for "), "\(who)")
+    #expect(try bus.bus.tribunectl("guard", "a.prune", "--", "true").status == 77)
+    try bus.restart(way)
+    try ends.open()
+    #expect(first.status() == 0)
+    #expect(try claimer.output.line() == "prunes")
+    #expect(try bus.bus.tribunectl("guard", "a.prune", "--", "true").status == 77)
+    try pruned.open()
+    #expect(claimer.status() == 0)
+    #expect(try second.output.line() == "two")
+    #expect(second.status() == 0)
+  }
+
   @Test("a lease of this host needs no cluster, and one command at a time has it")
   func leaseOfHost() throws {
     let end = try ShellGate()
@@ -192,6 +224,8 @@ struct ActionTests {
     try client.send(Ask(flags: .begins), serial: 2, name: "a.shouldB")
     #expect(try client.next().kind == (mayPost ? .ok : .error))
     #expect(try client.next().kind == (mayPost ? .verdict : .error))
+    try client.send(Begin(query: QueryID(rawValue: 0), stage: .claiming), serial: 3, name: "a.shouldB")
+    #expect(try client.next().kind == .error)
   }
 
   @Test("a signal ends the waiting")

@@ -151,6 +151,10 @@ final class InstalledPolicyTests {
       let names = foreign("shouldHalt")
       return names.map { Attempt($0.hasPrefix("user.") ? .ask : .override, ask, $0) }
         + [Attempt(nil, ask, own("shouldHalt"))]
+    case .claim:
+      let claim = Begin(query: QueryID(rawValue: 0), stage: .claiming)
+      return foreign("shouldHalt").map { Attempt($0.hasPrefix("user.") ? .ask : .post, claim, $0) }
+        + [Attempt(nil, claim, own("shouldHalt"))]
     case .declare:
       return [Self.secret, "host", "user/\(Self.bob)"].map { object in
         Attempt(.declare, Declare(protocolName: "Evil"), object: object)

@@ -354,7 +354,7 @@ struct PolicyTests {
       2,
       errors:
         "tribunectl: there is no action \"fly\"; there are post, retain, observe, ask, delegate, set, hold, "
-        + "override, declare, monitor, list\n")
+        + "override, claim, declare, monitor, list\n")
   }
 }
 

@@ -432,7 +432,7 @@ void wire_read_begin(struct wire_reader *reader, struct wire_begin *value)
   *value = (struct wire_begin){0};
   value->query = wire_read_u64(reader);
   value->is_last = wire_read_u8(reader) != 0;
-  value->stage = (enum wire_action_stage)wire_read_enumeration(reader, WIRE_ACTION_STAGE_WAITING);
+  value->stage = (enum wire_action_stage)wire_read_enumeration(reader, WIRE_ACTION_STAGE_ASKED);
 }
 
 void wire_write_begin(struct wire_writer *writer, const struct wire_begin *value)
@@ -947,7 +947,7 @@ void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *
     }
   }
   value->omitted_count = wire_read_u32(reader);
-  value->begun = wire_read_u64(reader);
+  value->stage = (enum wire_action_stage)wire_read_enumeration(reader, WIRE_ACTION_STAGE_ASKED);
 }
 
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value)
@@ -963,7 +963,7 @@ void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_
   wire_write_u64(writer, value->remaining);
   wire_write_elements(writer, value->participants);
   wire_write_u32(writer, value->omitted_count);
-  wire_write_u64(writer, value->begun);
+  wire_write_u8(writer, (uint8_t)value->stage);
 }
 
 void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value)

@@ -571,12 +571,16 @@ struct wire_ask {
 void wire_read_ask(struct wire_reader *reader, struct wire_ask *value);
 void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
 
-/* What a `begin` registers. */
+/* The stage of an action. */
 enum wire_action_stage {
   /* The action is under way. */
   WIRE_ACTION_STAGE_UNDER_WAY = 0,
   /* The sender waits for a slot: a place in the line of the action's name and object. */
   WIRE_ACTION_STAGE_WAITING = 1,
+  /* As waiting. Holds that come later do not veto the sender, and are too late. */
+  WIRE_ACTION_STAGE_CLAIMING = 2,
+  /* A query that has not ended; invalid in a `begin`. */
+  WIRE_ACTION_STAGE_ASKED = 3,
 };
 
 /* Registers an action that is under way, or that waits to begin. */
@@ -1041,7 +1045,7 @@ void wire_write_query_participant(struct wire_writer *writer, const struct wire_
 /* Takes the first off a list that was read. False if there is none. */
 bool wire_next_query_participant(struct wire_elements *list, struct wire_query_participant *value);
 
-/* A query or action under way, for the subject *queries*. */
+/* A query, or an action under way or waiting, for the subject *queries*. */
 struct wire_query_entry {
   uint64_t id;
   /* the asker's */
@@ -1052,15 +1056,14 @@ struct wire_query_entry {
   struct wire_text object;
   enum wire_query_mode mode;
   bool is_dry_run;
-  /* microseconds since it was asked or began; until the asker's deadline, or 0 */
+  /* microseconds since it was asked, began or waits; until the asker's deadline, or 0 */
   uint64_t age;
   uint64_t remaining;
   /* holds, then delegates in the chain's order: at most 256, awaited ones preferred */
   struct wire_elements participants;
   /* participants that are not listed */
   uint32_t omitted_count;
-  /* microseconds since the action began, at least 1; 0 for a query */
-  uint64_t begun;
+  enum wire_action_stage stage;
 };
 void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value);

@@ -288,7 +288,7 @@ static void print_ask(FILE *out, const char *before, const struct wire_ask *valu
 }
 
 static const char *const action_stage_words[] = {
-  [0] = "underWay", [1] = "waiting",
+  [0] = "underWay", [1] = "waiting", [2] = "claiming", [3] = "asked",
 };
 
 static void print_begin(FILE *out, const char *before, const struct wire_begin *value)
@@ -594,7 +594,6 @@ static void print_query_entry(FILE *out, const char *before, const struct wire_q
 {
   fputs(before, out);
   vector_print_number(out, "{\"age\":", value->age);
-  vector_print_number(out, ",\"begun\":", value->begun);
   vector_print_number(out, ",\"connection\":", value->connection);
   vector_print_number(out, ",\"id\":", value->id);
   fprintf(out, ",\"isDryRun\":%s", value->is_dry_run ? "true" : "false");
@@ -605,6 +604,7 @@ static void print_query_entry(FILE *out, const char *before, const struct wire_q
   PRINT_RECORDS(",\"participants\":", value->participants, query_participant);
   print_peer_identity(out, ",\"peer\":", &value->peer);
   vector_print_number(out, ",\"remaining\":", value->remaining);
+  fprintf(out, ",\"stage\":\"%s\"", action_stage_words[value->stage]);
   fputc('}', out);
 }
 

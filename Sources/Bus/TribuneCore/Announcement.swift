@@ -14,6 +14,8 @@ package enum Announcement {
   case didConclude(QueryEnding)
   case didBegin(QueryEntry)
   case didEnd(QueryEntry)
+  /// A place in the line of those that wait to begin has ended.
+  case didStopWaiting(QueryEntry)
   /// The bus announces this after a reload of the configuration, and after a restart of the bus.
   case didReload
   case willStop

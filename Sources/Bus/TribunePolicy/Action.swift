@@ -12,6 +12,8 @@ package enum Action: UInt8, CaseIterable, Sendable {
   case set
   case hold
   case override
+  /// Begin an action before holds that come later.
+  case claim
   /// Declare the protocol of an object, or define protocols.
   case declare
   case monitor
@@ -24,7 +26,7 @@ package enum Action: UInt8, CaseIterable, Sendable {
   package var needed: Action? {
     switch self {
     case .retain: .post
-    case .override: .ask
+    case .override, .claim: .ask
     case .set: .delegate
     case .post, .observe, .ask, .delegate, .hold, .declare, .monitor, .list: nil
     }
@@ -45,11 +47,13 @@ package struct ActionSet: OptionSet, Hashable, Sendable {
 
   /// Actions that can concern questions. A delegate can also respond to value queries, and to names that end
   /// in *will* or *did* and a verb.
-  static let aboutQuestions = [.ask, .delegate, .set, .hold, .override].reduce(into: ActionSet()) {
+  static let aboutQuestions = [.ask, .delegate, .set, .hold, .override, .claim].reduce(into: ActionSet()) {
     $0.insert(ActionSet($1))
   }
   /// Actions that concern only questions.
-  static let onlyAboutQuestions = ActionSet(.hold).union(ActionSet(.override))
+  static let onlyAboutQuestions: ActionSet = [
+    ActionSet(.hold), ActionSet(.override), ActionSet(.claim),
+  ]
   package static let all = ActionSet(rawValue: 1 << UInt16(Action.allCases.count) - 1)
 
   @inline(__always) package func contains(_ action: Action) -> Bool {

@@ -21,7 +21,7 @@ extension Action {
   /// True for actions on one message, and false for registrations and lists.
   package var isAboutMessages: Bool {
     switch self {
-    case .post, .retain, .ask, .override: true
+    case .post, .retain, .ask, .override, .claim: true
     case .observe, .delegate, .set, .hold, .declare, .monitor, .list: false
     }
   }

@@ -25,7 +25,7 @@ package struct Request: Sendable {
   package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
     self.init(action, pattern, object: object)
     switch action {
-    case .post, .retain, .ask, .override: try pattern.text.utf8Bytes.requireUnreservedName()
+    case .post, .retain, .ask, .override, .claim: try pattern.text.utf8Bytes.requireUnreservedName()
     case .monitor where object != nil:
       throw WireError(.invalidValue, "a monitor is about any object, so leave the object out")
     case .declare where pattern != .any:

@@ -80,14 +80,19 @@ extension Connection {
   /// The queries under way, the oldest first.
   public func queries() async throws(TribuneError) -> [QueryInfo] {
     try await link.list(.queries).compactMap {
-      if case .query(let entry) = $0, entry.begun == 0 { QueryInfo(entry) } else { nil }
+      if case .query(let entry) = $0, entry.stage == .asked { QueryInfo(entry) } else { nil }
     }
   }
 
   /// The actions under way, the oldest first.
-  public func actions() async throws(TribuneError) -> [ActionInfo] {
+  ///
+  /// - Parameter includesWaiting: true to list also the actions that clients wait to begin.
+  public func actions(
+    includingWaiting includesWaiting: Bool = false
+  ) async throws(TribuneError) -> [ActionInfo] {
     try await link.list(.queries)
       .compactMap { if case .query(let entry) = $0 { ActionInfo(entry) } else { nil } }
+      .filter { includesWaiting || $0.stage == .underWay }
       .sorted { $0.query < $1.query }
   }
 
@@ -163,7 +168,8 @@ extension Connection {
       switch entry {
       case .hold(let entry): explanation.holds.append(HoldInfo(entry))
       case .missing(let entry): explanation.missing.append(entry.name)
-      case .query(let entry): if let action = ActionInfo(entry) { explanation.actions.append(action) }
+      case .query(let entry):
+        if let action = ActionInfo(entry), action.stage == .underWay { explanation.actions.append(action) }
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName

@@ -179,7 +179,9 @@ extension Invocation {
 
   func patience() throws(CommandError) -> Patience? {
     guard has(.waitUntilAllowed) else {
-      if has(.recheck) { throw .usage("--recheck needs --wait-until-allowed") }
+      for option in [Option.recheck, .claim] where has(option) {
+        throw .usage("\(option.spelling) needs --wait-until-allowed")
+      }
       return nil
     }
     try refuse([.dryRun, .override], beside: .waitUntilAllowed)

@@ -33,15 +33,16 @@ extension Life {
     }
   }
 
-  /// Waits for a slot, as a patient guard does.
+  /// Waits to begin, as a patient guard does.
   func wait(_ link: Link) {
+    let claims = random.oneIn(2)
     let place = Registration(
-      number: number(), link: link, serial: link.serial(), what: .waiting,
+      number: number(), link: link, serial: link.serial(), what: .waiting(claims: claims),
       patterns: [random.pick(Naming.queryNames)], object: random.pick(Naming.objects))
     link.compose(.register(place), serial: place.serial, awaitsReply: true) {
       $0.appendFrame(
-        Begin(query: QueryID(rawValue: 0), stage: .waiting), serial: place.serial, name: place.patterns[0],
-        object: place.object)
+        Begin(query: QueryID(rawValue: 0), stage: claims ? .claiming : .waiting), serial: place.serial,
+        name: place.patterns[0], object: place.object)
     }
   }
 
@@ -52,6 +53,19 @@ extension Life {
         !$0.isWaiting || !$0.isFor(query.name, query.object) || $0.certainty == .gone && !$0.wasInDoubt
           || $0.takenAt > place.takenAt
       }
+  }
+
+  /// True if the hold came after a claim of the asker on what the query asks. False if the claim has perhaps
+  /// ended.
+  func isPassed(_ hold: Registration, by query: Query) -> Bool {
+    claims(of: query, before: hold).contains { isCertain($0) && !$0.wasInDoubt } && !hold.wasInDoubt
+  }
+
+  /// The claims that perhaps let the query pass the hold.
+  func claims(of query: Query, before hold: Registration) -> [Registration] {
+    query.link.registrations.filter {
+      $0.isClaim && $0.patterns == [query.name] && $0.object == query.object && $0.takenAt < hold.takenAt
+    }
   }
 
   /// The bus has said how many actions a hold or delegate came too late for.
@@ -66,9 +80,13 @@ extension Life {
       late <= most, "r\(registration.number) was told \(late) late actions, and there are \(most) at most")
   }
 
-  /// The number that may have been under way when the bus took the hold or delegate.
+  /// The number that may have been under way or claimed when the bus took the hold or delegate.
   private func possibleActions(for registration: Registration) -> Int {
     possibleActions(since: registration.takenAt, for: registration.isFor)
+      + known.flatMap(\.registrations).count {
+        $0.isClaim && registration.isFor($0.patterns[0], $0.object)
+          && !isOver($0, before: registration.takenAt)
+      }
   }
 
   private func possibleActions(since time: Int, for isFor: (String, String) -> Bool) -> Int {

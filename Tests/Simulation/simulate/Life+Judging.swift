@@ -240,7 +240,8 @@ extension Life {
     link.registrations.append(registration)
     if registration.isHold || registration.isDelegate {
       registration.missed = known.flatMap(\.registrations).filter {
-        $0.isAction && isCertain($0) && registration.isFor($0.patterns[0], $0.object)
+        ($0.isAction || registration.isHold && $0.isClaim) && isCertain($0)
+          && registration.isFor($0.patterns[0], $0.object)
       }
     }
     guard registration.wantsSnapshot else { return }
@@ -306,7 +307,9 @@ extension Life {
           query.occupants.append(registration)
         }
       } else if registration.isHold, !query.mode.isForValues {
-        if isCertain {
+        if isPassed(registration, by: query) {
+          query.passedHolds.append(registration)
+        } else if isCertain, claims(of: query, before: registration).isEmpty {
           query.holds.append(registration)
         } else if registration.certainty != .gone {
           query.possibleHolds.append(registration)

@@ -254,7 +254,8 @@ extension Life {
     guard verdict.verdict == .allowed, !verdict.isOverridden,
       let last = answered.map(\.operation.takenAt).max()
     else { return }
-    for hold in lateHolds where hold.takenAt < last && isCertain(hold) {
+    for hold in lateHolds
+    where hold.takenAt < last && isCertain(hold) && claims(of: query, before: hold).isEmpty {
       violate("query \(query.number) was allowed against r\(hold.number), which was taken meanwhile")
     }
   }
@@ -292,7 +293,9 @@ extension Life {
         continue
       }
       if outcome.outcome == .held {
-        let holds = query.holds + query.possibleHolds + lateHolds
+        let holds =
+          query.holds + query.possibleHolds + lateHolds
+          + query.passedHolds.filter { !isPassed($0, by: query) }
         check(
           holds.contains { $0.mayHaveHad(outcome.reason) },
           "\(title) met \(outcome.reason), which did not stand"

@@ -15,8 +15,8 @@ final class Registration {
     case hold(expiry: UInt64)
     /// Under way since the verdict that allowed it.
     case action
-    /// A place in the line of those that wait for a slot.
-    case waiting
+    /// A place in the line of those that wait to begin.
+    case waiting(claims: Bool)
     case monitor
     case declaration
   }
@@ -61,6 +61,7 @@ final class Registration {
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isAction: Bool { if case .action = what { true } else { false } }
   var isWaiting: Bool { if case .waiting = what { true } else { false } }
+  var isClaim: Bool { if case .waiting(claims: true) = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
   /// It observes what the bus announces.
@@ -200,6 +201,8 @@ final class Query {
   var possibleDelegates: [Registration] = []
   var holds: [Registration] = []
   var possibleHolds: [Registration] = []
+  /// Holds that came after a claim of the asker.
+  var passedHolds: [Registration] = []
   var lacksRequired = false
   /// Its parent, and the parent id in its frame: 0 for none.
   var parent: Query?

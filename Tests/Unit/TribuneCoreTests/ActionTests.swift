@@ -183,6 +183,78 @@ struct ActionTests {
     bus.expect("A ok 902")
   }
 
+  private func claim(object: String = "", serial: Serial = 8) {
+    _ = bus.take()
+    bus.send(
+      Begin(query: QueryID(rawValue: 0), stage: .claiming), from: asker, serial: serial, name: "shouldX",
+      object: object)
+    bus.expect("A ok \(serial) as \(serial)")
+  }
+
+  @Test("A hold that comes after a claim waits, and vetoes all others", arguments: Restart.allCases)
+  func claims(_ restart: Restart) {
+    bus.hold("shouldX", by: holder, serial: 7)
+    _ = bus.take()
+    claim()
+    expectLate(1)
+    bus.restart(restart)
+    ask()
+    bus.expect("A verdict 5 q2 vetoed: d1 held (busy)")
+    bus.cancel(7, by: holder)
+    _ = bus.take()
+    bus.ask("shouldX", by: holder, serial: 6)
+    bus.expect("B verdict 6 q3 vetoed: d2 held (busy)")
+    ask(serial: 6)
+    bus.expect("A verdict 6 q4 allowed?")
+    bus.cancel(8, by: asker)
+    bus.expect("A ok 902")
+    ask(serial: 9)
+    bus.expect("A verdict 9 q5 vetoed: d2 held (busy)")
+    bus.restart(restart)
+    bus.cancel(6, by: asker)
+    bus.expect("B late 1 d2 0", "A ok 902")
+  }
+
+  @Test(
+    "A claim that is given up, or whose connection ends, lets the holds behind it go",
+    arguments: [true, false])
+  func claimEnds(isGivenUp: Bool) {
+    claim()
+    expectLate(1)
+    if isGivenUp {
+      bus.cancel(8, by: asker)
+      bus.expect("B late 1 d1 0", "A ok 902")
+      ask()
+      bus.expect("A verdict 5 q2 vetoed: d1 held (busy)")
+    } else {
+      bus.disconnect(asker)
+      bus.expect("B late 1 d1 0")
+    }
+  }
+
+  @Test("A claim is about its own object, and passes no wider hold that came before")
+  func claimedObject() {
+    bus.hold("**", object: "o", by: holder, serial: 7)
+    claim(object: "p")
+    expectLate(1)
+    expectLate(0, object: "o", serial: 2)
+    ask(object: "p")
+    bus.expect("A verdict 5 q2 allowed?")
+    ask(serial: 6)
+    bus.expect("A verdict 6 q3 vetoed: d1 held (busy), d2 held (busy), d3 held (busy)")
+  }
+
+  @Test("A hold that comes while the claimer's query is open does not veto it")
+  func claimedWhileOpen() {
+    bus.attach(["shouldX"], by: holder, serial: 7)
+    claim()
+    ask()
+    _ = bus.take()
+    expectLate(1)
+    bus.answer(.approve, query: 2, delegate: 1, from: holder)
+    bus.expect("A verdict 5 q2 allowed: d1 approved", "B concluded 7 q2 d1 allowed")
+  }
+
   @Test("An override goes past full slots")
   func overriddenSlots() {
     ask()
@@ -305,7 +377,9 @@ struct ActionTests {
     ask(object: "o")
     bus.elapse(milliseconds: 7)
     let entries = bus.bus.queryEntries(of: ConnectionID(rawValue: 1), for: nil, at: bus.now)
-    #expect(entries.map(\.begun) == [7_000] && entries.map(\.name) == ["shouldX"])
+    #expect(
+      entries.map(\.age) == [7_000] && entries.map(\.stage) == [.underWay]
+        && entries.map(\.name) == ["shouldX"])
     func isExplained(_ object: String) throws -> Bool {
       try bus.explain("shouldX", object: object, for: nil).contains {
         if case .query = $0 { true } else { false }

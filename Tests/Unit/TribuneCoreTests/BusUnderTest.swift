@@ -463,6 +463,7 @@ extension Announcement {
         + "\(ending.elapsedNanoseconds / 1_000_000)ms"
     case .didBegin(let action): "didBegin \(action.summary)"
     case .didEnd(let action): "didEnd \(action.summary)"
+    case .didStopWaiting(let action): "didStopWaiting \(action.summary)"
     case .didReload: "didReload"
     case .willStop: "willStop"
     }

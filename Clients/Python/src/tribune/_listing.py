@@ -223,7 +223,7 @@ class ActionInfo:
             entry.object,
             connection_name(entry.connection),
             Peer._of(entry.peer),
-            entry.begun / 1e6,
+            entry.age / 1e6,
         )
 
 

@@ -102,7 +102,8 @@ class Lists:
         fields = _wire.List(subject=ListSubject.QUERIES)
         entries = await self._list(fields, _wire.QueryEntry)
         return sorted(
-            (ActionInfo._of(one) for one in entries if one.begun), key=lambda one: one.query
+            (ActionInfo._of(one) for one in entries if one.stage == _wire.ActionStage.UNDER_WAY),
+            key=lambda one: one.query,
         )
 
     async def objects(self) -> list[ObjectInfo]:

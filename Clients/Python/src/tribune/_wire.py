@@ -918,12 +918,16 @@ class Ask:
 
 
 class ActionStage(enum.IntEnum):
-    """What a `begin` registers."""
+    """The stage of an action."""
 
     # The action is under way.
     UNDER_WAY = 0
     # The sender waits for a slot: a place in the line of the action's name and object.
     WAITING = 1
+    # As waiting. Holds that come later do not veto the sender, and are too late.
+    CLAIMING = 2
+    # A query that has not ended; invalid in a `begin`.
+    ASKED = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1810,7 +1814,7 @@ class QueryParticipant:
 
 @dataclass(slots=True, kw_only=True)
 class QueryEntry:
-    """A query or action under way, for the subject *queries*."""
+    """A query, or an action under way or waiting, for the subject *queries*."""
 
     id: int
     # the asker's
@@ -1821,15 +1825,14 @@ class QueryEntry:
     object: str
     mode: QueryMode
     is_dry_run: bool
-    # microseconds since it was asked or began; until the asker's deadline, or 0
+    # microseconds since it was asked, began or waits; until the asker's deadline, or 0
     age: int
     remaining: int
     # holds, then delegates in the chain's order: at most 256, awaited ones preferred
     participants: list[QueryParticipant]
     # participants that are not listed
     omitted_count: int
-    # microseconds since the action began, at least 1; 0 for a query
-    begun: int = 0
+    stage: ActionStage = ActionStage.ASKED
 
     @classmethod
     def read(cls, reader: Reader) -> QueryEntry:
@@ -1845,7 +1848,7 @@ class QueryEntry:
             remaining=reader.u64(),
             participants=[QueryParticipant.read(record) for record in reader.records()],
             omitted_count=reader.u32(),
-            begun=reader.u64(),
+            stage=ActionStage(reader.u8()),
         )
 
     def write(self, writer: Writer) -> None:
@@ -1860,7 +1863,7 @@ class QueryEntry:
         writer.u64(self.remaining)
         writer.records(self.participants)
         writer.u32(self.omitted_count)
-        writer.u64(self.begun)
+        writer.u8(self.stage)
 
 
 @dataclass(slots=True, kw_only=True)

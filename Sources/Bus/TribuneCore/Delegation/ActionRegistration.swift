@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// An action under way: it has begun, and has not ended. Or a place in the line of those that wait for a slot.
+/// An action under way: it has begun, and has not ended. Or a place in the line of those that wait to begin.
 final class ActionRegistration {
   /// The id of the query that allowed the action. Without such a query, the bus gave the action a new id.
   let id: QueryID
@@ -15,14 +15,16 @@ final class ActionRegistration {
   /// nil if the action is about all objects.
   let object: ExactText?
   let began: Instant
-  /// The last id of holds and delegates when the action began. Matching holds with higher ids came too late.
+  /// The last id of holds and delegates when the action began, or was claimed. Matching holds with higher ids
+  /// came too late.
   let lastDelegate: DelegateID
-  /// True for a place in the line: the action has not begun.
-  let isWaiting: Bool
+  /// Never `asked`.
+  let stage: ActionStage
 
   init(
     id: QueryID, connection: ConnectionID, peer: PeerIdentity, slot: ConnectionSlot, serial: Serial,
-    name: Pattern, object: ExactText?, began: Instant, lastDelegate: DelegateID, isWaiting: Bool = false
+    name: Pattern, object: ExactText?, began: Instant, lastDelegate: DelegateID,
+    stage: ActionStage = .underWay
   ) {
     self.id = id
     self.connection = connection
@@ -33,8 +35,10 @@ final class ActionRegistration {
     self.object = object
     self.began = began
     self.lastDelegate = lastDelegate
-    self.isWaiting = isWaiting
+    self.stage = stage
   }
+
+  var isUnderWay: Bool { stage == .underWay }
 
   /// The bytes charged for the action in the log.
   var rememberedLength: Int { Self.rememberedLength(keyLength: name.text.utf8.count + objectText.utf8.count) }
@@ -55,30 +59,32 @@ final class ActionRegistration {
   func outcome(at now: Instant) -> Outcome {
     Outcome(
       delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: "", peer: peer), outcome: .held,
-      reason: isWaiting ? "waits for \(name.text), and came before" : "\(name.text) is under way",
+      reason: isUnderWay ? "\(name.text) is under way" : "waits for \(name.text), and came before",
       elapsed: now.nanoseconds(since: began) / 1000)
   }
 
-  fileprivate func isTooLate(_ hold: HoldRegistration) -> Bool {
-    hold.identity.id > lastDelegate && isMet(by: hold.pattern, hold.object.map(ExactText.init))
+  func isTooLate(_ hold: HoldRegistration) -> Bool {
+    stage != .waiting && hold.identity.id > lastDelegate
+      && isMet(by: hold.pattern, hold.object.map(ExactText.init))
   }
 
   func entry(at now: Instant) -> QueryEntry {
     QueryEntry(
       id: id, connection: connection, peer: peer, name: name.text, object: objectText, mode: .all,
       isDryRun: false, age: now.nanoseconds(since: began) / 1000, remaining: 0, participants: [],
-      omittedCount: 0, begun: isWaiting ? 0 : max(1, now.nanoseconds(since: began) / 1000))
+      omittedCount: 0, stage: stage)
   }
 }
 
-/// The actions under way, and the line of those that wait for a slot.
+/// The actions under way, and the line of those that wait to begin.
 struct Actions {
   private var all: [UInt64: ActionRegistration] = [:]
   private var line: [UInt64: ActionRegistration] = [:]
-  /// Holds that were taken too late for at least one action under way.
+  /// Holds that were taken too late for at least one action under way or claim.
   private var late: [UInt64: HoldRegistration] = [:]
 
   var count: Int { all.count }
+  var hasNoLine: Bool { line.isEmpty }
   /// With the line.
   var inOrder: [ActionRegistration] { (Array(all.values) + line.values).sorted { $0.id < $1.id } }
 
@@ -109,36 +115,34 @@ struct Actions {
     return Array(found.prefix { $0.connection != connection })
   }
 
-  mutating func insert(_ action: ActionRegistration) {
-    if action.isWaiting { line[action.id.rawValue] = action } else { all[action.id.rawValue] = action }
+  /// The claim of the connection on exactly this name and object.
+  func claim(of connection: ConnectionID, on name: Pattern, _ object: ExactText?) -> ActionRegistration? {
+    line.values.filter {
+      $0.stage == .claiming && $0.connection == connection && $0.name == name && $0.object == object
+    }.min { $0.lastDelegate < $1.lastDelegate }
   }
 
-  /// Restores an action. The holds that came too late for this action must already be restored, and be among
-  /// `holds`.
-  mutating func restore(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
-    insert(action)
-    if action.isWaiting { return }
+  /// Inserts an action. The holds that came too late for this action must be among `holds`.
+  mutating func insert(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
+    if action.isUnderWay { all[action.id.rawValue] = action } else { line[action.id.rawValue] = action }
     for hold in holds where action.isTooLate(hold) { count(hold) }
   }
 
   mutating func add(late hold: HoldRegistration) {
     for action in all.values where action.isTooLate(hold) { count(hold) }
+    for claim in line.values where claim.isTooLate(hold) { count(hold) }
   }
 
-  mutating func count(_ hold: HoldRegistration) {
+  private mutating func count(_ hold: HoldRegistration) {
     late[hold.identity.id.rawValue] = hold
     hold.lateCount += 1
   }
 
   mutating func forget(late hold: HoldRegistration) { late[hold.identity.id.rawValue] = nil }
 
-  /// - Returns: the holds that were too late for this action, but for none of the remaining actions.
+  /// - Returns: the holds that were too late for this action, but for none of the remaining ones.
   mutating func remove(_ action: ActionRegistration) -> [HoldRegistration] {
-    guard !action.isWaiting else {
-      line[action.id.rawValue] = nil
-      return []
-    }
-    all[action.id.rawValue] = nil
+    if action.isUnderWay { all[action.id.rawValue] = nil } else { line[action.id.rawValue] = nil }
     var settled: [HoldRegistration] = []
     for hold in late.values where action.isTooLate(hold) {
       hold.lateCount -= 1

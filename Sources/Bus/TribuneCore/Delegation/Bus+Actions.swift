@@ -22,16 +22,20 @@ extension Bus {
     try requirePermissionToAct(name.text, object: object?.text ?? "", from: slot)
     let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
     try requireCapacity(toRemember: length, from: slot)
-    let isWaiting = fields.stage == .waiting
-    guard !isWaiting || fields.query.rawValue == 0 else {
+    switch fields.stage {
+    case .underWay: break
+    case .claiming: try requirePermission(.claim, on: [name], object: object?.text ?? "", from: slot)
+    case .waiting: break
+    case .asked: throw WireError(.invalidValue, "a query begins with an ask")
+    }
+    guard fields.stage == .underWay || fields.query.rawValue == 0 else {
       throw WireError(.invalidValue, "an action that waits has not begun, so it cannot move")
     }
     var before: ActionRegistration?
     if fields.query.rawValue != 0 {
       let user = connections[slot].peer.uid
-      guard let action = actions[fields.query], !action.isWaiting, action.peer.uid == user,
-        action.name == name,
-        action.object == object
+      guard let action = actions[fields.query], action.isUnderWay, action.peer.uid == user,
+        action.name == name, action.object == object
       else {
         throw WireError(.notFound, "no such action \(fields.query.rawValue) of user \(user) is under way")
       }
@@ -39,20 +43,24 @@ extension Bus {
     }
     try requireActionCapacity(from: slot, beside: before == nil ? 0 : 1)
     let id = before?.id ?? QueryID(rawValue: ids.queries.next())
+    // An action without `before` began at an unknown time, so each matching hold counts as too late.
+    let last = fields.stage == .underWay ? before?.lastDelegate.rawValue ?? 0 : ids.delegates.last
     let action = ActionRegistration(
       id: id, connection: connections[slot].id, peer: connections[slot].peer, slot: slot, serial: serial,
       name: name, object: object, began: before?.began ?? now,
-      // An action without `before` began at an unknown time, so each matching hold counts as too late.
-      lastDelegate: before?.lastDelegate ?? DelegateID(rawValue: 0), isWaiting: isWaiting)
-    if let before { forget(before) }
-    add(action)
-    emit(.okay(slot, serial, Okay(registration: serial)))
-    guard before == nil else { return nil }
-    if isWaiting { return id }
+      lastDelegate: DelegateID(rawValue: last), stage: fields.stage)
+    if let before {
+      forget(before)
+      add(action, beside: [])
+      emit(.okay(slot, serial, Okay(registration: serial)))
+      return nil
+    }
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
-    for hold in holds.against(key, nameLength: frame.header.nameLength) {
-      actions.count(hold)
-      guard hold.lateCount == 1 else { continue }
+    let holds = holds.against(key, nameLength: frame.header.nameLength)
+    add(action, beside: holds)
+    emit(.okay(slot, serial, Okay(registration: serial)))
+    guard action.isUnderWay else { return id }
+    for hold in holds where hold.lateCount == 1 {
       emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, actions: 1)))
     }
     announce(.didBegin(action.entry(at: now)))
@@ -85,16 +93,17 @@ extension Bus {
   /// Begins the action of a query that has ended. The verdict must be *allowed*.
   mutating func beginAction(of id: QueryID, _ asker: Query.Asker, _ tail: QueryTail, at now: Instant) {
     let object = tail.objectText
+    let claim = claim(of: asker.id, on: tail.key, nameLength: tail.nameLength)
     let action = ActionRegistration(
       id: id, connection: asker.id, peer: asker.peer, slot: asker.slot, serial: asker.serial,
       name: Pattern(accepted: tail.nameText), object: object.isEmpty ? nil : ExactText(object), began: now,
-      lastDelegate: DelegateID(rawValue: ids.delegates.last))
-    add(action)
+      lastDelegate: claim?.lastDelegate ?? DelegateID(rawValue: ids.delegates.last))
+    add(action, beside: claim == nil ? [] : holds.against(tail.key, nameLength: tail.nameLength))
     announce(.didBegin(action.entry(at: now)))
   }
 
-  private mutating func add(_ action: ActionRegistration) {
-    actions.insert(action)
+  private mutating func add(_ action: ActionRegistration, beside holds: [HoldRegistration]) {
+    actions.insert(action, beside: holds)
     register(action)
   }
 
@@ -125,7 +134,8 @@ extension Bus {
     for hold in actions.remove(action) {
       emit(.late(hold.slot, hold.serial, Late(delegate: hold.identity.id, actions: 0)))
     }
-    announce(.didEnd(action.entry(at: now)))
+    let entry = action.entry(at: now)
+    announce(action.isUnderWay ? .didEnd(entry) : .didStopWaiting(entry))
   }
 
   // MARK: Slots
@@ -137,15 +147,28 @@ extension Bus {
     in slots: UInt32, against key: RawSpan, nameLength: Int, from asker: ConnectionID, at now: Instant
   ) -> Standing {
     if slots == 0 { return Standing() }
-    let name = Pattern(accepted: String(repairing: key.extracting(first: nameLength)))
-    let object = String(repairing: key.extracting(droppingFirst: nameLength))
-    let exact = object.isEmpty ? nil : ExactText(object)
-    let under = actions.met(by: name, exact) + actions.waiting(for: name, exact, before: asker)
+    let (name, object) = subject(of: key, nameLength)
+    let under = actions.met(by: name, object) + actions.waiting(for: name, object, before: asker)
     guard under.count >= slots else { return Standing() }
     var budget = OutcomeBudget(limits)
     let listed = under.prefix { budget.admit($0.rememberedLength) }
     return Standing(
       outcomes: listed.map { $0.outcome(at: now) }, omittedHolds: under.count - listed.count)
+  }
+
+  /// The asker's claim on the query's name and object. Holds that are too late for it do not veto the query.
+  func claim(of asker: ConnectionID, on key: RawSpan, nameLength: Int) -> ActionRegistration? {
+    if actions.hasNoLine { return nil }
+    let (name, object) = subject(of: key, nameLength)
+    return actions.claim(of: asker, on: name, object)
+  }
+
+  private func subject(of key: RawSpan, _ nameLength: Int) -> (name: Pattern, object: ExactText?) {
+    let object = String(repairing: key.extracting(droppingFirst: nameLength))
+    return (
+      Pattern(accepted: String(repairing: key.extracting(first: nameLength))),
+      object.isEmpty ? nil : ExactText(object)
+    )
   }
 
   // MARK: Restarts
@@ -158,7 +181,7 @@ extension Bus {
     buffer.append(action.lastDelegate.rawValue)
     buffer.appendField(action.name.text)
     buffer.appendField(action.objectText)
-    buffer.append(action.isWaiting)
+    buffer.append(action.stage.rawValue)
   }
 
   /// Restores an action from the log. If this method throws, the bus is unchanged.
@@ -173,7 +196,9 @@ extension Bus {
     guard name.isLiteral else { throw WireError(.invalidName, "an action has the name of a question") }
     let object = try reader.text()
     try object.utf8Bytes.requireOneObject()
-    let isWaiting = try reader.flag()
+    guard let stage = ActionStage(rawValue: try reader.integer()), stage != .asked else {
+      throw WireError(.invalidValue, "an action is under way, or waits")
+    }
     try requireValidID(id.rawValue)
     guard actions[id] == nil else {
       throw WireError(.duplicateSerial, "action \(id.rawValue) is already under way")
@@ -186,10 +211,9 @@ extension Bus {
     let action = ActionRegistration(
       id: id, connection: connection, peer: connections[slot].peer, slot: slot, serial: serial, name: name,
       object: object.isEmpty ? nil : ExactText(object), began: began, lastDelegate: lastDelegate,
-      isWaiting: isWaiting)
+      stage: stage)
     let key = name.text + object
-    actions.restore(action, beside: holds.against(key.utf8Bytes, nameLength: name.text.utf8.count))
-    register(action)
+    add(action, beside: holds.against(key.utf8Bytes, nameLength: name.text.utf8.count))
   }
 
   // MARK: Lists

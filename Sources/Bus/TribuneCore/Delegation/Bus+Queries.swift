@@ -180,7 +180,7 @@ extension Bus {
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration], _ slots: UInt32,
     from asker: ConnectionID, at now: Instant
   ) -> Standing {
-    var standing = standingHolds(against: key, nameLength: nameLength)
+    var standing = standingHolds(against: key, nameLength: nameLength, from: asker)
     if !policy.queryRules.isEmpty {
       for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
         standing.outcomes.append(
@@ -193,10 +193,15 @@ extension Bus {
     return standing
   }
 
-  private mutating func standingHolds(against key: RawSpan, nameLength: Int) -> Standing {
+  private mutating func standingHolds(
+    against key: RawSpan, nameLength: Int, from asker: ConnectionID
+  ) -> Standing {
     if holds.count == 0 { return Standing() }
     var standing = Standing()
-    let holds = holds.against(key, nameLength: nameLength)
+    var holds = holds.against(key, nameLength: nameLength)
+    if let claim = claim(of: asker, on: key, nameLength: nameLength) {
+      holds.removeAll(where: claim.isTooLate)
+    }
     var budget = OutcomeBudget(limits)
     for hold in holds {
       guard let outcome = hold.outcome(within: &budget) else { break }
@@ -467,7 +472,8 @@ extension Bus {
     {
       // Add the holds that were taken, and the actions that began, while the query was open, and have not ended.
       let tail = queries.tail(at: place)
-      var standing = standingHolds(against: tail.key, nameLength: tail.nameLength)
+      var standing = standingHolds(
+        against: tail.key, nameLength: tail.nameLength, from: queries[place].asker.id)
       standing.add(
         standingActions(
           in: queries[place].ask.slots, against: tail.key, nameLength: tail.nameLength,

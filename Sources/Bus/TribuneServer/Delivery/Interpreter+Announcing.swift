@@ -24,6 +24,7 @@ extension Interpreter {
       announce("tribune.query.didConclude", object: ending.object, userInfo: ending.members)
     case .didBegin(let action): announce("tribune.action.didBegin", about: action)
     case .didEnd(let action): announce("tribune.action.didEnd", about: action)
+    case .didStopWaiting(let action): announce("tribune.action.didStopWaiting", about: action)
     case .didReload: announce("tribune.bus.didReload", userInfo: [])
     case .willStop: announce("tribune.bus.willStop", userInfo: [])
     }
@@ -183,7 +184,7 @@ nonisolated extension QueryEntry {
   fileprivate var members: [(name: String, value: JSONValue)] {
     [
       ("query", .unsigned(id.rawValue)), ("name", .string(name)),
-      ("elapsed", .seconds(.microseconds(Int64(begun)))),
+      ("elapsed", .seconds(.microseconds(Int64(age)))),
     ]
       + peer.members(on: connection)
   }

@@ -524,7 +524,7 @@ package struct QueryParticipant: Equatable, Sendable {
   }
 }
 
-/// A query or action under way, for the subject *queries*.
+/// A query, or an action under way or waiting, for the subject *queries*.
 package struct QueryEntry: Equatable, Sendable {
   package var id: QueryID
   /// The asker's.
@@ -535,20 +535,19 @@ package struct QueryEntry: Equatable, Sendable {
   package var object: String
   package var mode: QueryMode
   package var isDryRun: Bool
-  /// Microseconds since it was asked or began; until the asker's deadline, or 0.
+  /// Microseconds since it was asked, began or waits; until the asker's deadline, or 0.
   package var age: UInt64
   package var remaining: UInt64
   /// Holds, then delegates in the chain's order: at most 256, awaited ones preferred.
   package var participants: [QueryParticipant]
   /// Participants that are not listed.
   package var omittedCount: UInt32
-  /// Microseconds since the action began, at least 1; 0 for a query.
-  package var begun: UInt64
+  package var stage: ActionStage
 
   package init(
     id: QueryID, connection: ConnectionID, peer: PeerIdentity, name: String, object: String, mode: QueryMode,
     isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant], omittedCount: UInt32,
-    begun: UInt64 = 0
+    stage: ActionStage = .asked
   ) {
     self.id = id
     self.connection = connection
@@ -561,7 +560,7 @@ package struct QueryEntry: Equatable, Sendable {
     self.remaining = remaining
     self.participants = participants
     self.omittedCount = omittedCount
-    self.begun = begun
+    self.stage = stage
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -580,7 +579,7 @@ package struct QueryEntry: Equatable, Sendable {
       participants.append(try QueryParticipant(from: &record))
     }
     omittedCount = try reader.integer()
-    begun = try reader.integer()
+    stage = try reader.value()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -600,7 +599,7 @@ package struct QueryEntry: Equatable, Sendable {
       buffer.appendRecord { buffer in participants[index].append(to: buffer) }
     }
     buffer.append(omittedCount)
-    buffer.append(begun)
+    buffer.append(stage.rawValue)
   }
 }
 

@@ -97,12 +97,16 @@ package struct Ask: FrameFields {
   }
 }
 
-/// What a `begin` registers.
+/// The stage of an action.
 package enum ActionStage: UInt8, Sendable, CaseIterable {
   /// The action is under way.
   case underWay = 0
   /// The sender waits for a slot: a place in the line of the action's name and object.
   case waiting = 1
+  /// As waiting. Holds that come later do not veto the sender, and are too late.
+  case claiming = 2
+  /// A query that has not ended; invalid in a `begin`.
+  case asked = 3
 }
 
 /// Registers an action that is under way, or that waits to begin.

@@ -67,9 +67,14 @@ extension Connection {
 
   /// Takes a place in the line of those that wait for a slot (`slots` of ``ask``), until ``Action/end()``. The
   /// bus lets those that came before go first.
-  package func wait(toBegin name: String, object: String) async throws(TribuneError) -> Action {
+  ///
+  /// - Parameter claims: true if holds that come later do not veto this connection's queries.
+  package func wait(
+    toBegin name: String, object: String, claims: Bool
+  ) async throws(TribuneError) -> Action {
     let key = ActionKey(name: try Checked.name(name), object: try Checked.object(object))
-    return try await begin(QueryID(rawValue: 0), key, isLast: false, stage: .waiting)
+    return try await begin(
+      QueryID(rawValue: 0), key, isLast: false, stage: claims ? .claiming : .waiting)
   }
 
   fileprivate func begin(

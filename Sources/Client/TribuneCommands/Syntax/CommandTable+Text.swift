@@ -419,10 +419,11 @@ extension VerbName {
       at the deadline. tribunectl names the others.
 
       With --wait-until-allowed, waits and asks again as ask does, and prints the vetoes on standard error. If
-      it is still vetoed after SPAN, exits as on a veto.
+      it is still vetoed after SPAN, exits as on a veto. With --claim, holds that come while it waits do not
+      veto it: they wait for its command, and veto all others. The policy must allow claim.
 
          --object=OBJECT              its object, such as unit/nginx.service
-         --wait[=SPAN]                wait for the awaited observers (the bus's default, 30s)
+         --wait[=SPAN]                wait for awaited observers (the bus's 30s)
          --timeout=SPAN               the deadline (the bus's default, 30s)
          --mode=parallel|all|order    ask all and stop at the first veto, ask all and collect every veto, or
                                       ask one at a time (all)
@@ -431,6 +432,7 @@ extension VerbName {
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while vetoed, wait and ask again (for ever)
          --recheck=SPAN               the pause while only delegates object (30s)
+         --claim                      with it: go before holds that come later
          --if-unreachable=fail|allow|veto  the verdict without a bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         ask this host, or each host of the cluster

@@ -17,7 +17,7 @@ enum Option: String, Sendable, CaseIterable {
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
     retained, pace
   case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude, late, bound,
-    recheck
+    recheck, claim
   case count = "N"
   case lines = "n"
   case eachLine = "lines"

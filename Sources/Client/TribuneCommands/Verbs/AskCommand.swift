@@ -91,6 +91,8 @@ struct Query: Sendable {
   var override: String?
   var isDryRun = false
   var slots: Int?
+  /// True if holds that come while the query waits do not veto it.
+  var claims = false
   /// If this is set, the query also begins the action, unless the query has a scope.
   var beginning: Beginning?
   /// The names of the action's notifications. The query requires the permission to post them before it asks.
@@ -238,8 +240,8 @@ extension Query {
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
       override: invocation.text(.override), isDryRun: invocation.has(.dryRun),
-      slots: invocation.number(.slots).map { Int($0) })
-    if scope != nil { try invocation.refuse([.slots], beside: .scope) }
+      slots: invocation.number(.slots).map { Int($0) }, claims: invocation.has(.claim))
+    if scope != nil { try invocation.refuse([.slots, .claim], beside: .scope) }
     guard !invocation.isBlank(.override) else { throw .usage("--override needs a reason") }
   }
 }

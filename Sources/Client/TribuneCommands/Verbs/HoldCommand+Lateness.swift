@@ -118,17 +118,21 @@ extension HoldCommand {
     _ held: Held, as what: String, in context: Context
   ) async -> [ActionInfo] {
     let count = held.holds.map { $0.late }.max() ?? 0
-    context.terminal.report("\(what) \(count == 1 ? "an action" : "\(count) actions") under way")
     let actions = await actions(in: context)
+    let isClaimed = !actions.isEmpty && actions.allSatisfy { $0.stage == .claiming }
+    context.terminal.report(
+      "\(what) \(count == 1 ? "an action" : "\(count) actions") \(isClaimed ? "claimed" : "under way")")
     for action in actions { context.terminal.reportLine("  \(action.line)") }
     return actions
   }
 
-  /// The actions under way that the holds concern; empty if this user may not list them.
+  /// The actions under way, and claimed ones, that the holds concern; empty if this user may not list them.
   private func actions(in context: Context) async -> [ActionInfo] {
     do throws(CommandError) {
-      let all = try await context.request { bus throws(TribuneError) in try await bus.actions() }
-      return all.filter { action in targets.contains { $0.meets(action) } }
+      let all = try await context.request { bus throws(TribuneError) in
+        try await bus.actions(includingWaiting: true)
+      }
+      return all.filter { action in action.stage != .waiting && targets.contains { $0.meets(action) } }
     } catch {
       return []
     }

@@ -65,13 +65,14 @@ struct PatientQuery: Sendable {
     return verdict
   }
 
-  /// Those that wait for the same slots begin in the order in which they took their places.
+  /// Those that wait for the same slots begin in the order in which they took their places. Holds that come
+  /// after a claim do not veto it.
   private func placeInLine(
     over connection: Connection, in context: Context
   ) async throws(TribuneError) -> Action? {
-    guard query.slots != nil else { return nil }
+    guard query.slots != nil || query.claims else { return nil }
     return try await bounded(by: context.timeout) { [query] () async throws(TribuneError) -> Action in
-      try await connection.wait(toBegin: query.name, object: query.object)
+      try await connection.wait(toBegin: query.name, object: query.object, claims: query.claims)
     }
   }
 
@@ -104,7 +105,8 @@ struct PatientQuery: Sendable {
 
   private var observedNames: [String] {
     ["tribune.hold.didRelease", "tribune.delegate.didAttach", "tribune.delegate.didDetach"]
-      + ["tribune.bus.didReload"] + (query.slots == nil ? [] : ["tribune.action.didEnd"])
+      + ["tribune.bus.didReload"]
+      + (query.slots == nil ? [] : ["tribune.action.didEnd", "tribune.action.didStopWaiting"])
       + (NameSyntax.may(forQuestion: query.name).map { [$0] } ?? [])
   }
 
@@ -164,7 +166,8 @@ extension Delivery {
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
     switch news.name {
     case "tribune.hold.didRelease": return news.isAbout(name, patternsIn: "pattern")
-    case "tribune.action.didEnd": return news.isAbout(name, patternsIn: "name")
+    case "tribune.action.didEnd", "tribune.action.didStopWaiting":
+      return news.isAbout(name, patternsIn: "name")
     case "tribune.delegate.didAttach", "tribune.delegate.didDetach":
       return news.isAbout(name, patternsIn: "respondsTo")
     default: return true
