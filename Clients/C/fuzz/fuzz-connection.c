@@ -57,6 +57,7 @@ static void handle(tribune_slot *slot, tribune_message *message, void *userdata)
     break;
   case 5:
     tribune_flush(client->bus, 0, NULL);
+    tribune_hold_wait(client->slots[2], 0, NULL);
     break;
   case 6:
     client->bus = tribune_unref(client->bus);
@@ -109,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   tribune_observe(client.bus, &client.slots[0], NULL, NULL, TRIBUNE_OBSERVE_AWAITED, handle, &client);
   tribune_delegate(client.bus, &client.slots[1], patterns, NULL, NULL, handle, &client);
   tribune_hold(client.bus, &client.slots[2], NULL, NULL, "why", NULL, handle, &client);
-  tribune_ask_async(client.bus, &client.slots[3], "a.shouldB", NULL, NULL, 0, NULL, handle, &client);
+  tribune_ask_options options = {.flags = TRIBUNE_ASK_BEGIN};
+  tribune_ask_async(client.bus, &client.slots[3], "a.shouldB", NULL, NULL, 0, &options, handle, &client);
   tribune_post_awaited_async(client.bus, NULL, "a.b", NULL, NULL, 0, NULL, handle, &client);
   require(size == 1 || send(peer, data + 1, size - 1, MSG_NOSIGNAL) >= 0);
   shutdown(peer, SHUT_WR);

@@ -13,8 +13,8 @@
  * - Functions wait only where documented. Messages that arrive during a wait stay for the next tribune_process().
  * - The bus handles frames in order: an observation or delegate is in force for every frame that is sent after it.
  * - A connection usually survives a restart of the bus, even after a crash. The library does not reconnect after a lost
- *   connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates, holds
- *   and observations of the connection have then ended.
+ *   connection: each slot receives TRIBUNE_ENDED, then tribune_process() returns the reason once. All delegates, holds,
+ *   actions and observations of the connection have then ended.
  * - In a child after fork(), functions that send, read or wait fail with -ECHILD. The child may drop references
  *   without an effect on the bus. Until the child drops its last reference, executes another program or exits, the
  *   connection and its holds last, even after the parent's end.
@@ -123,7 +123,8 @@ int tribune_wait(tribune *bus, uint64_t timeout_usec);
 
 /* ---- Slots and messages: tribune_slot(3), tribune_message(3) ---- */
 
-/* The last message of a slot is TRIBUNE_ACKNOWLEDGED, TRIBUNE_AWAITED, TRIBUNE_VERDICT or TRIBUNE_ENDED. */
+/* The last message of a slot is TRIBUNE_ACKNOWLEDGED, TRIBUNE_AWAITED, TRIBUNE_VERDICT (unless it begins an action) or
+   TRIBUNE_ENDED. */
 typedef enum tribune_type {
   TRIBUNE_READY = 1,    /* The registration is in force. */
   TRIBUNE_NOTIFICATION, /* A notification for the slot's observation or delegate. */
@@ -135,6 +136,7 @@ typedef enum tribune_type {
   TRIBUNE_AWAITED,      /* All awaited observers are done, or the deadline is over. */
   TRIBUNE_VERDICT,      /* The query has its verdict or values. */
   TRIBUNE_ENDED,        /* The slot is no longer in force: tribune_message_get_error(). */
+  TRIBUNE_LATE,         /* tribune_hold_get_late() has changed. */
 } tribune_type;
 
 /* A callback must ignore unknown types, which later versions may add. */
@@ -177,7 +179,7 @@ typedef enum tribune_outcome_kind {
 /* Later versions may append members. */
 typedef struct tribune_outcome {
   tribune_outcome_kind kind;
-  uint64_t delegate; /* The id of the delegate or hold; 0 for a missing required delegate. */
+  uint64_t delegate; /* The id of the delegate or hold; 0 for a missing required delegate or an action under way. */
   const char *label; /* Empty if none, like the reason. */
   const char *reason;
   const tribune_peer *peer;
@@ -255,8 +257,8 @@ bool tribune_message_is_allowed(const tribune_message *message);
 /* True if no delegate or hold approved or vetoed. A default then decided: the asker's, or `Default=veto`. */
 bool tribune_message_is_unanswered(const tribune_message *message);
 bool tribune_message_is_overridden(const tribune_message *message);
-/* The outcomes of a verdict: holds, then missing required delegates, then delegates in the order of the chain. A
-   TRIBUNE_PROGRESS has one outcome, that of its delegate. NULL after the last outcome. */
+/* The outcomes of a verdict: holds, then missing required delegates, then actions that fill the slots, then delegates
+   in the order of the chain. A TRIBUNE_PROGRESS has one outcome, that of its delegate. NULL after the last outcome. */
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
 /* The number of outcomes that the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
@@ -339,12 +341,13 @@ typedef enum tribune_mode {
 #define TRIBUNE_ASK_DRY_RUN 1u         /* No action follows. Delegates learn this with the question. */
 #define TRIBUNE_ASK_VETO_BY_DEFAULT 2u /* Without an approval or a veto, the verdict is a veto. */
 #define TRIBUNE_ASK_PROGRESS 4u        /* Requests TRIBUNE_PROGRESS for each delegate, not only if one defers. */
+#define TRIBUNE_ASK_BEGIN 8u           /* If the verdict allows the action, the action begins with it. */
 
 typedef struct tribune_ask_options {
   unsigned flags; /* TRIBUNE_ASK_… */
   tribune_mode mode;
-  uint32_t deadline_ms; /* 0 for the bus's default. */
-  uint32_t reserved32;
+  uint32_t deadline_ms;        /* 0 for the bus's default. */
+  uint32_t slots;              /* If so many of these actions are under way, they veto; 0 for any number. */
   uint64_t parent;             /* The query that the asker is answering as a delegate; 0 for none. */
   const char *override_reason; /* The reason to override vetoes; NULL to respect them. */
   uint64_t reserved[2];
@@ -358,6 +361,19 @@ int tribune_ask(tribune *bus, const char *name, const char *object, const void *
 /* Asynchronous: the callback receives TRIBUNE_PROGRESS, then TRIBUNE_VERDICT or TRIBUNE_ENDED. */
 int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const char *object, const void *user_info,
                       size_t size, const tribune_ask_options *options, tribune_callback callback, void *userdata);
+
+/* TRIBUNE_ASK_BEGIN registers the action together with the verdict, so no hold can come between. The ask's slot is then
+   the action's: the action is under way until the slot is dropped or the connection ends. Without a slot, as after
+   tribune_ask(), the action lasts as long as the connection. After a veto, the slot is over. */
+
+/* Asks with TRIBUNE_ASK_BEGIN, and waits for the verdict, as tribune_ask() does. If the verdict allows the action,
+   `ret` gets the action's slot, else NULL. */
+int tribune_begin(tribune *bus, tribune_slot **ret, const char *name, const char *object, const void *user_info,
+                  size_t size, const tribune_ask_options *options, tribune_message **ret_verdict, tribune_error *error);
+/* Registers an action that is under way already, such as one that began over a lost connection. Does not ask, and does
+   not wait. `name` is the question's. If `ret` and `callback` are NULL, a refusal ends the connection. */
+int tribune_continue(tribune *bus, tribune_slot **ret, const char *name, const char *object, tribune_callback callback,
+                     void *userdata);
 
 /* ---- Delegates and holds: tribune_delegate(3), tribune_hold(3) ---- */
 
@@ -407,6 +423,11 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
 /* Changes the reason of a hold, and does not wait. If the bus refuses the change, the old reason stays. Fails with
    -ENOTCONN after the end of the hold. */
 int tribune_hold_update(tribune_slot *hold, const char *why);
+/* Returns the number of actions under way that the hold came too late for. It is 0 before the hold is in force, and
+   after its end. The result may be ahead of the callbacks. */
+uint32_t tribune_hold_get_late(tribune_slot *hold);
+/* Waits until the hold is in force, and these actions have ended. Fails with -ENOTCONN if the hold ends first. */
+int tribune_hold_wait(tribune_slot *hold, uint64_t timeout_usec, tribune_error *error);
 
 #pragma GCC visibility pop
 

@@ -255,7 +255,10 @@ int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, trib
     struct frame *frame = inbox_take_at(&bus->inbox, link);
     result = dispatch_reply(slot, frame, ret, &why);
     frame_unref(frame);
-    slot_finish(slot);
+    /* Without memory for a verdict, the action may be under way. Dropping the slot then ends it. */
+    if (result != -ENOMEM) {
+      slot_complete(slot, result == 0 ? *ret : NULL);
+    }
     if (result < 0 && why.code == TRIBUNE_ERROR_PROTOCOL_VIOLATION) {
       bus_break(bus, &why);
     }

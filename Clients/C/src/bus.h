@@ -77,7 +77,7 @@ int bus_pump(tribune *bus, uint64_t until_usec);
 uint64_t bus_deadline_usec(const tribune *bus, uint32_t deadline_ms);
 /* Waits for a reply, and leaves it in the inbox. `*ret` becomes the link to it. */
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error);
-/* Waits for the reply to a request, ends the slot, and drops its reference. A refusal is an error. */
+/* Waits for the reply to a request, completes the slot, and drops a reference to it. A refusal is an error. */
 int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, tribune_message **ret,
                      tribune_error *error);
 

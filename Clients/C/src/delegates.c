@@ -223,3 +223,37 @@ int tribune_hold_update(tribune_slot *hold, const char *why)
   frame_end(&writer, NULL, NULL, why, reason_length(why));
   return bus_send(hold->bus, &writer, -1, 0);
 }
+
+uint32_t tribune_hold_get_late(tribune_slot *hold)
+{
+  if (hold == NULL || hold->kind != SLOT_HOLD || hold->bus == NULL) {
+    return 0;
+  }
+  uint32_t count = hold->late;
+  for (const struct frame *frame = hold->bus->inbox.first; frame != NULL; frame = frame->next) {
+    if (frame->header.kind == WIRE_KIND_LATE && frame->header.serial == hold->serial) {
+      struct wire_reader reader = frame_fields(frame);
+      struct wire_late late;
+      wire_read_late(&reader, &late);
+      count = reader.failed ? count : late.actions;
+    }
+  }
+  return count;
+}
+
+int tribune_hold_wait(tribune_slot *hold, uint64_t timeout_usec, tribune_error *error)
+{
+  if (hold == NULL || hold->kind != SLOT_HOLD) {
+    return error_number(error, -EINVAL);
+  }
+  uint64_t until_usec = usec_from_now(timeout_usec);
+  int result = tribune_slot_wait(hold, timeout_usec, error);
+  while (result == 0 && tribune_hold_get_late(hold) > 0) {
+    result = bus_pump(hold->bus, until_usec);
+    if (result == -ETIMEDOUT) {
+      return error_set(error, result, TRIBUNE_ERROR_TIMED_OUT, "an action that began before the hold is under way");
+    }
+    result = result < 0 ? error_number(error, result) : tribune_slot_wait(hold, 0, error);
+  }
+  return result;
+}

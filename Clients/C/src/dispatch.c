@@ -34,6 +34,7 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
     }
     if (result == 0) {
       (*ret)->delegate = okay.delegate;
+      (*ret)->count = okay.late;
     }
   } else if (frame->header.kind == WIRE_KIND_VERDICT) {
     result = message_of_verdict(frame, ret);
@@ -43,10 +44,11 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
   return result < 0 ? error_number(error, result) : 0;
 }
 
-/* If the program cannot learn the end of a hold, the connection ends: a lost veto must not go unnoticed. */
+/* If the program cannot learn the end of a hold or action, the connection ends: the end must not go unnoticed. */
 static int end_slot(tribune_slot *slot, const tribune_error *error)
 {
-  if (slot->kind == SLOT_HOLD && slot->callback == NULL && slot->refs == 0 && error->code != TRIBUNE_ERROR_EXPIRED) {
+  bool is_silent = slot->callback == NULL && slot->refs == 0;
+  if ((slot->kind == SLOT_HOLD || slot->kind == SLOT_ACTION) && is_silent && error->code != TRIBUNE_ERROR_EXPIRED) {
     bus_break(slot->bus, error);
     return 0;
   }
@@ -91,11 +93,9 @@ static int handle_reply(tribune *bus, struct frame *frame)
   }
   slot_pin(slot);
   if (is_request) {
-    slot_finish(slot);
+    slot_complete(slot, message);
   } else if (slot->state == SLOT_PENDING) {
-    slot->state = SLOT_IN_FORCE;
-    slot->live_since = frame->sequence;
-    slot->id = message->delegate;
+    slot_confirm(slot, frame, message);
   }
   slot_deliver(slot, message);
   slot_unpin(slot);
@@ -113,6 +113,25 @@ static int handle_progress(tribune *bus, struct frame *frame)
     tribune_message_unref(message);
   }
   return result;
+}
+
+static int handle_late(tribune *bus, struct frame *frame)
+{
+  tribune_slot *slot = slot_find(&bus->registrations, frame->header.serial);
+  struct wire_reader reader = frame_fields(frame);
+  struct wire_late late;
+  wire_read_late(&reader, &late);
+  if (reader.failed || slot == NULL || slot->kind != SLOT_HOLD) {
+    return reader.failed ? -EBADMSG : 0;
+  }
+  tribune_message *message = message_new(TRIBUNE_LATE, NULL);
+  if (message == NULL) {
+    return -ENOMEM;
+  }
+  slot->late = late.actions;
+  slot_deliver(slot, message);
+  tribune_message_unref(message);
+  return 0;
 }
 
 /* ---- Delegates ---- */
@@ -259,6 +278,8 @@ int dispatch(tribune *bus, struct frame *frame)
     return handle_reply(bus, frame);
   case WIRE_KIND_PROGRESS:
     return handle_progress(bus, frame);
+  case WIRE_KIND_LATE:
+    return handle_late(bus, frame);
   case WIRE_KIND_QUESTION:
     return handle_question(bus, frame);
   case WIRE_KIND_CONCLUDED:

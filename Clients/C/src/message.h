@@ -62,7 +62,7 @@ struct tribune_message {
   uint64_t delegate;
   uint64_t lost;
   uint32_t timeout_ms;
-  uint32_t count; /* The number of omitted outcomes, or of connections that are done. */
+  uint32_t count; /* The number of omitted outcomes, of connections that are done, or of actions under way. */
   bool is_dry_run;
   bool wants_value;
   bool is_allowed;

@@ -8,7 +8,7 @@
 #include "names.h"
 #include "notifications.h"
 
-#define ASK_FLAGS (TRIBUNE_ASK_DRY_RUN | TRIBUNE_ASK_VETO_BY_DEFAULT | TRIBUNE_ASK_PROGRESS)
+#define ASK_FLAGS (TRIBUNE_ASK_DRY_RUN | TRIBUNE_ASK_VETO_BY_DEFAULT | TRIBUNE_ASK_PROGRESS | TRIBUNE_ASK_BEGIN)
 
 _Static_assert((int)TRIBUNE_MODE_COLLECT == (int)WIRE_QUERY_MODE_COLLECT, "");
 _Static_assert((int)TRIBUNE_OUTCOME_ANSWERED == (int)WIRE_OUTCOME_KIND_ANSWERED, "");
@@ -26,8 +26,8 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
   if (result < 0) {
     return error_number(error, result);
   }
-  if ((options->flags & ~ASK_FLAGS) != 0 || options->mode > TRIBUNE_MODE_COLLECT || options->reserved32 != 0
-      || options->reserved[0] != 0 || options->reserved[1] != 0) {
+  if ((options->flags & ~ASK_FLAGS) != 0 || options->mode > TRIBUNE_MODE_COLLECT || options->reserved[0] != 0
+      || options->reserved[1] != 0) {
     return error_set(error, -EINVAL, TRIBUNE_ERROR_INVALID_ARGUMENT, "options that this version does not have");
   }
   if (wire_text_of(options->override_reason).length > WIRE_REASON_LENGTH) {
@@ -39,13 +39,15 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
   if ((result = bus_require_payload(bus, user_info, &size)) < 0 || (result = bus_require_capacity(bus)) < 0) {
     return error_number(error, result);
   }
-  tribune_slot *slot = slot_new(SLOT_ASK, callback, userdata);
+  bool begins = (options->flags & TRIBUNE_ASK_BEGIN) != 0;
+  tribune_slot *slot = slot_new(begins ? SLOT_BEGINNING : SLOT_ASK, callback, userdata);
   if (slot == NULL) {
     return error_number(error, -ENOMEM);
   }
   slot->serial = bus_next_serial(bus);
   unsigned flags = ((options->flags & TRIBUNE_ASK_DRY_RUN) != 0 ? WIRE_QUERY_FLAGS_IS_DRY_RUN : 0u)
                    | ((options->flags & TRIBUNE_ASK_PROGRESS) != 0 ? WIRE_QUERY_FLAGS_WANTS_PROGRESS : 0u)
+                   | (begins ? WIRE_QUERY_FLAGS_BEGINS : 0u)
                    | (options->override_reason != NULL ? WIRE_QUERY_FLAGS_OVERRIDES : 0u);
   struct wire_ask ask = {
       .deadline = options->deadline_ms,
@@ -55,6 +57,7 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
       .parent = options->parent,
       .flags = (uint8_t)flags,
       .override_reason = wire_text_of(options->override_reason),
+      .slots = options->slots,
   };
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_ASK, 0, slot->serial);
@@ -70,8 +73,10 @@ int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const 
   return begin_ask(bus, name, object, user_info, size, options, callback, userdata, ret, NULL);
 }
 
-int tribune_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
-                const tribune_ask_options *options, tribune_message **ret, tribune_error *error)
+/* `action` gets the slot of an action that has begun. If it is NULL, the action lasts as long as the connection. */
+static int ask_and_wait(tribune *bus, tribune_slot **action, const char *name, const char *object,
+                        const void *user_info, size_t size, const tribune_ask_options *options, tribune_message **ret,
+                        tribune_error *error)
 {
   tribune_slot *slot;
   tribune_message *message;
@@ -81,15 +86,59 @@ int tribune_ask(tribune *bus, const char *name, const char *object, const void *
   if (result < 0) {
     return result;
   }
-  result = bus_await_result(bus, slot, until_usec, &message, error);
-  if (result < 0) {
-    return result;
+  result = bus_await_result(bus, tribune_slot_ref(slot), until_usec, &message, error);
+  if (result == 0) {
+    result = message->is_allowed;
+    if (ret != NULL) {
+      *ret = message;
+    } else {
+      tribune_message_unref(message);
+    }
   }
-  result = message->is_allowed;
-  if (ret != NULL) {
-    *ret = message;
+  if (result > 0 && action != NULL) {
+    *action = slot;
   } else {
-    tribune_message_unref(message);
+    slot->is_floating = result > 0;
+    tribune_slot_unref(slot);
   }
   return result;
+}
+
+int tribune_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
+                const tribune_ask_options *options, tribune_message **ret, tribune_error *error)
+{
+  return ask_and_wait(bus, NULL, name, object, user_info, size, options, ret, error);
+}
+
+/* ---- Actions under way ---- */
+
+int tribune_begin(tribune *bus, tribune_slot **ret, const char *name, const char *object, const void *user_info,
+                  size_t size, const tribune_ask_options *options, tribune_message **ret_verdict, tribune_error *error)
+{
+  tribune_ask_options beginning = options == NULL ? defaults : *options;
+  beginning.flags |= TRIBUNE_ASK_BEGIN;
+  if (ret != NULL) {
+    *ret = NULL;
+  }
+  return ask_and_wait(bus, ret, name, object, user_info, size, &beginning, ret_verdict, error);
+}
+
+int tribune_continue(tribune *bus, tribune_slot **ret, const char *name, const char *object, tribune_callback callback,
+                     void *userdata)
+{
+  int result = bus_check(bus);
+  if (result < 0 || (result = require_name(name, NULL)) < 0 || (result = require_object(object, NULL)) < 0
+      || (result = bus_require_capacity(bus)) < 0) {
+    return result;
+  }
+  tribune_slot *slot = slot_new(SLOT_ACTION, callback, userdata);
+  if (slot == NULL) {
+    return -ENOMEM;
+  }
+  slot->serial = bus_next_serial(bus);
+  struct wire_writer writer = {0};
+  frame_begin(&writer, WIRE_KIND_BEGIN, 0, slot->serial);
+  wire_write_begin(&writer, &(struct wire_begin){0});
+  frame_end(&writer, name, object, NULL, 0);
+  return slot_send(slot, bus, &writer, ret);
 }

@@ -55,7 +55,8 @@ int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count
 
 static bool is_registration(const tribune_slot *slot)
 {
-  return slot->kind == SLOT_OBSERVATION || slot->kind == SLOT_DELEGATE || slot->kind == SLOT_HOLD;
+  return slot->kind == SLOT_OBSERVATION || slot->kind == SLOT_DELEGATE || slot->kind == SLOT_HOLD
+         || slot->kind == SLOT_ACTION;
 }
 
 static void append(struct slot_list *list, tribune_slot *slot)
@@ -127,6 +128,26 @@ void slot_finish(tribune_slot *slot)
   free_if_unused(slot);
 }
 
+void slot_confirm(tribune_slot *slot, const struct frame *frame, const tribune_message *ready)
+{
+  slot->state = SLOT_IN_FORCE;
+  slot->live_since = frame->sequence;
+  slot->id = ready->delegate;
+  slot->late = ready->count;
+}
+
+void slot_complete(tribune_slot *slot, const tribune_message *reply)
+{
+  if (slot->kind != SLOT_BEGINNING || reply == NULL || !reply->is_allowed) {
+    slot_finish(slot);
+    return;
+  }
+  unlist(slot);
+  append(&slot->bus->registrations, slot);
+  slot->kind = SLOT_ACTION;
+  slot->state = SLOT_IN_FORCE;
+}
+
 void slot_pin(tribune_slot *slot)
 {
   slot->pins++;
@@ -149,7 +170,7 @@ void slot_deliver(tribune_slot *slot, tribune_message *message)
 
 bool slot_matches(const tribune_slot *slot, const char *name, const char *object)
 {
-  if (slot->kind == SLOT_HOLD || (slot->kind == SLOT_DELEGATE && !name_is_will_or_did(name))) {
+  if (slot->kind != SLOT_OBSERVATION && (slot->kind != SLOT_DELEGATE || !name_is_will_or_did(name))) {
     return false;
   }
   /* For delegates, a notification without an object concerns all objects. */
@@ -248,9 +269,7 @@ static int confirm(tribune_slot *slot, struct frame *frame, tribune_error *error
   tribune_message *message = NULL;
   int result = dispatch_reply(slot, frame, &message, error);
   if (result == 0) {
-    slot->state = SLOT_IN_FORCE;
-    slot->live_since = frame->sequence;
-    slot->id = message->delegate;
+    slot_confirm(slot, frame, message);
   }
   tribune_message_unref(message);
   return result;

@@ -19,6 +19,8 @@ enum slot_kind {
   SLOT_POST,    /* Waits for an `ok`. */
   SLOT_AWAITED, /* Waits for an `awaited`. */
   SLOT_ASK,
+  SLOT_BEGINNING, /* An ask that begins its action. */
+  SLOT_ACTION,
   SLOT_FLUSH, /* Waits for the refusal of a `cancel` without a target. */
 };
 
@@ -51,6 +53,7 @@ struct tribune_slot {
   uint64_t cancel_serial;
   uint64_t id;
   uint64_t live_since; /* The sequence of its `ok`. Only later notifications are for the slot. */
+  uint32_t late;       /* The number of actions under way that a hold came too late for, by the last handled frame. */
   tribune_callback callback;
   void *userdata;
 
@@ -69,6 +72,11 @@ int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count
 void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret);
 /* Sends the frame and lists the slot. After an error, frees the slot. */
 int slot_send(tribune_slot *slot, tribune *bus, struct wire_writer *writer, tribune_slot **ret);
+/* Puts a registration in force, by the bus's `ok`. */
+void slot_confirm(tribune_slot *slot, const struct frame *frame, const tribune_message *ready);
+/* Ends a request by its reply (NULL for a refusal), unless the reply is a verdict that begins an action. The slot then
+   becomes the action. */
+void slot_complete(tribune_slot *slot, const tribune_message *reply);
 /* Ends the slot, and frees it unless it is pinned or referenced. */
 void slot_finish(tribune_slot *slot);
 void slot_pin(tribune_slot *slot);

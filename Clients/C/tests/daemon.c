@@ -133,7 +133,7 @@ void record_message(tribune_slot *slot, tribune_message *message, void *userdata
 
 void record_end(struct record *record)
 {
-  for (size_t i = 0; i <= TRIBUNE_ENDED; i++) {
+  for (size_t i = 0; i <= TRIBUNE_LATE; i++) {
     record->messages[i] = tribune_message_unref(record->messages[i]);
   }
 }

@@ -25,8 +25,8 @@ tribune *connect_to(const struct daemon *daemon);
 
 /* Counts the messages of a slot, and keeps the last one of each type. */
 struct record {
-  unsigned counts[TRIBUNE_ENDED + 1];
-  tribune_message *messages[TRIBUNE_ENDED + 1];
+  unsigned counts[TRIBUNE_LATE + 1];
+  tribune_message *messages[TRIBUNE_LATE + 1];
   uint64_t lost;
   void (*handle)(tribune_slot *slot, tribune_message *message, struct record *record);
   void *context;

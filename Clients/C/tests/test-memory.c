@@ -77,6 +77,12 @@ static void write_conversation(void)
     append(WIRE_KIND_OK, serial, &fields, NULL, "");
     fields.length = 0;
   }
+  wire_write_okay(&fields, &(struct wire_okay){.registration = 7});
+  append(WIRE_KIND_OK, 7, &fields, NULL, "");
+  fields.length = 0;
+  wire_write_late(&fields, &(struct wire_late){.delegate = 3, .actions = 1});
+  append(WIRE_KIND_LATE, 3, &fields, NULL, "");
+  fields.length = 0;
   wire_write_poster_facts(&fields, &(struct wire_poster_facts){.connection = 0, .slot = 1, .peer = someone});
   append(WIRE_KIND_POSTER, 0, &fields, NULL, "");
   fields.length = 0;
@@ -150,17 +156,19 @@ static unsigned received_requests(void)
 static bool converse(unsigned long fail_at)
 {
   static const char *const patterns[] = {"a.*", NULL};
-  unsigned count[TRIBUNE_ENDED + 1] = {0};
-  tribune_slot *slots[6] = {0};
+  static const tribune_ask_options begins = {.flags = TRIBUNE_ASK_BEGIN};
+  unsigned count[TRIBUNE_LATE + 1] = {0};
+  tribune_slot *slots[7] = {0};
   begin_greeted();
   countdown = fail_at;
   unsigned begun = 0;
   begun += tribune_observe(bus, &slots[0], NULL, NULL, TRIBUNE_OBSERVE_AWAITED, answer, count) == 0;
   begun += tribune_delegate(bus, &slots[1], patterns, NULL, NULL, answer, count) == 0;
   begun += tribune_hold(bus, &slots[2], NULL, NULL, "why", NULL, answer, count) == 0;
-  begun += tribune_ask_async(bus, &slots[3], "a.shouldB", NULL, NULL, 0, NULL, answer, count) == 0;
+  begun += tribune_ask_async(bus, &slots[3], "a.shouldB", NULL, NULL, 0, &begins, answer, count) == 0;
   begun += tribune_post_awaited_async(bus, &slots[4], "a.b", NULL, NULL, 0, NULL, answer, count) == 0;
   begun += tribune_post_acknowledged_async(bus, &slots[5], "a.b", NULL, NULL, 0, NULL, answer, count) == 0;
+  begun += tribune_continue(bus, &slots[6], "a.shouldB", NULL, answer, count) == 0;
   CHECK_EQUAL(received_requests(), begun);
   put(conversation.data, conversation.length);
   shutdown(peer, SHUT_WR);
@@ -171,16 +179,18 @@ static bool converse(unsigned long fail_at)
   countdown = 0;
   CHECK(result == -ENOMEM || result == -ECONNRESET);
   /* If a request failed to begin, later ones have other serials, and the replies do not fit. */
-  unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_VERDICT] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
-  CHECK(ended == 6 || begun < 6);
+  unsigned ended = count[TRIBUNE_ENDED] + count[TRIBUNE_AWAITED] + count[TRIBUNE_ACKNOWLEDGED];
+  CHECK(ended == 7 || begun < 7);
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
     CHECK(slots[i] == NULL || tribune_slot_is_in_force(slots[i]) == -ENOTCONN);
     tribune_slot_unref(slots[i]);
   }
   if (!has_failed) {
-    CHECK_EQUAL(count[TRIBUNE_READY], 3);
+    CHECK_EQUAL(count[TRIBUNE_READY], 4);
+    CHECK_EQUAL(count[TRIBUNE_LATE], 1);
     CHECK_EQUAL(count[TRIBUNE_QUESTION], 3);
-    CHECK_EQUAL(count[TRIBUNE_ENDED], 4);
+    CHECK_EQUAL(count[TRIBUNE_VERDICT], 1);
+    CHECK_EQUAL(count[TRIBUNE_ENDED], 6);
   }
   end();
   return has_failed;
@@ -210,8 +220,41 @@ static void test_a_hold_that_cannot_be_released_ends_the_connection(void)
   end();
 }
 
+/* Without memory, tribune_begin() fails although the verdict has begun the action. */
+static bool begin_action(unsigned long fail_at)
+{
+  tribune_slot *action;
+  struct wire_writer fields = {0};
+  wire_write_verdict(&fields, &(struct wire_verdict){.verdict = WIRE_VERDICT_KIND_ALLOWED});
+  begin_greeted();
+  put_frame(WIRE_KIND_VERDICT, 0, 1, fields.data, fields.length, NULL, NULL);
+  wire_writer_free(&fields);
+  countdown = fail_at;
+  int result = tribune_begin(bus, &action, "a.shouldB", NULL, NULL, 0, NULL, NULL, NULL);
+  bool has_failed = countdown == 0;
+  countdown = 0;
+  CHECK(result == 1 || (has_failed && result == -ENOMEM));
+  CHECK((action == NULL) == (result < 0));
+  unsigned sent = received_requests();
+  /* The second frame is the `cancel`. */
+  CHECK(result < 0 ? sent == 0 || sent == 2 : sent == 1);
+  tribune_slot_unref(action);
+  end();
+  return has_failed;
+}
+
+static void test_an_action_that_the_program_does_not_get_has_ended(void)
+{
+  unsigned long n = 1;
+  while (begin_action(n)) {
+    n++;
+  }
+  CHECK(n > 5);
+}
+
 static const struct test tests[] = {
     {"every allocation can fail", test_every_allocation_can_fail},
+    {"an action that the program does not get has ended", test_an_action_that_the_program_does_not_get_has_ended},
     {"a hold that cannot be released ends the connection", test_a_hold_that_cannot_be_released_ends_the_connection},
 };
 

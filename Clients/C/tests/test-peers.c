@@ -285,6 +285,7 @@ static void test_fields_that_are_not_valid_end_the_connection(void)
       {WIRE_KIND_POSTER, "", 0},
       {WIRE_KIND_POSTER, "\1\0\0\0\0\0\0\0\xFF\xFF\xFF\xFF\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 28},
       {WIRE_KIND_ENDED, "\7", 1},
+      {WIRE_KIND_LATE, "\1", 1},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     begin_greeted();
@@ -311,7 +312,7 @@ static void test_frames_that_are_for_nobody_are_skipped(void)
   put_frame(0, 0, 0, NULL, 0, NULL, NULL);
   const uint8_t kinds[] = {WIRE_KIND_OK,       WIRE_KIND_ERROR,    WIRE_KIND_VERDICT,   WIRE_KIND_AWAITED,
                            WIRE_KIND_PROGRESS, WIRE_KIND_QUESTION, WIRE_KIND_CONCLUDED, WIRE_KIND_ENTRY,
-                           WIRE_KIND_TRAFFIC,  WIRE_KIND_RETAINED};
+                           WIRE_KIND_TRAFFIC,  WIRE_KIND_RETAINED, WIRE_KIND_LATE};
   for (size_t i = 0; i < sizeof kinds; i++) {
     uint8_t fields[64] = {200};
     put_frame(kinds[i], 0, 999, fields, sizeof fields, NULL, NULL);
@@ -508,6 +509,43 @@ static void test_a_refused_hold_without_slot_and_callback_ends_the_connection(vo
   end();
 }
 
+static void put_late(uint32_t actions)
+{
+  struct wire_writer fields = {0};
+  wire_write_late(&fields, &(struct wire_late){.delegate = 1, .actions = actions});
+  put_frame(WIRE_KIND_LATE, 0, 1, fields.data, fields.length, NULL, NULL);
+  wire_writer_free(&fields);
+}
+
+static void test_a_hold_is_as_late_as_the_last_frame_says(void)
+{
+  begin_greeted();
+  struct record record = {0};
+  tribune_slot *hold;
+  tribune_error error;
+  SUCCEED(tribune_hold(bus, &hold, "a.*", NULL, "why", NULL, record_message, &record), NULL);
+  struct wire_writer fields = {0};
+  wire_write_okay(&fields, &(struct wire_okay){.registration = 1, .delegate = 1, .late = 2});
+  put_frame(WIRE_KIND_OK, 0, 1, fields.data, fields.length, NULL, NULL);
+  wire_writer_free(&fields);
+  SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
+  CHECK_EQUAL(tribune_hold_get_late(hold), 2);
+  put_late(0);
+  put_late(1);
+  CHECK_EQUAL(tribune_hold_wait(hold, 20000, &error), -ETIMEDOUT);
+  CHECK_EQUAL(tribune_hold_get_late(hold), 1);
+  put_late(0);
+  SUCCEED(tribune_hold_wait(hold, UINT64_MAX, &error), &error);
+  CHECK_EQUAL(record.counts[TRIBUNE_LATE], 0);
+  await_message(bus, &record, TRIBUNE_LATE, 3);
+  put_late(1);
+  shutdown(peer, SHUT_WR);
+  CHECK_EQUAL(tribune_hold_wait(hold, UINT64_MAX, &error), -ENOTCONN);
+  tribune_slot_unref(hold);
+  record_end(&record);
+  end();
+}
+
 static void test_garbage_is_survived(void)
 {
   srandom(1);
@@ -521,7 +559,7 @@ static void test_garbage_is_survived(void)
       data[j] = (uint8_t)random();
     }
     /* These frames have valid lengths and random contents. */
-    for (unsigned kind = 1; kind <= WIRE_KIND_ROOM && i % 2 == 0; kind++) {
+    for (unsigned kind = 1; kind <= WIRE_KIND_LATE && i % 2 == 0; kind++) {
       put_frame((uint8_t)kind, 0, (uint64_t)random() % 3, data, (size_t)random() % length, "a.b", NULL);
     }
     if (i % 2 == 1) {
@@ -560,6 +598,7 @@ static const struct test tests[] = {
     {"a code that is not known is a refusal", test_a_code_that_is_not_known_is_a_refusal},
     {"a refused hold without slot and callback ends the connection",
      test_a_refused_hold_without_slot_and_callback_ends_the_connection},
+    {"a hold is as late as the last frame says", test_a_hold_is_as_late_as_the_last_frame_says},
     {"garbage is survived", test_garbage_is_survived},
 };
 
