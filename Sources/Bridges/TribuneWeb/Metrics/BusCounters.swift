@@ -10,6 +10,10 @@ nonisolated package struct BusCounters: Sendable {
   package private(set) var names = SeriesRows<NameStatistics>()
   package private(set) var participants = SeriesRows<ParticipantStatistics>()
   package private(set) var users = SeriesRows<UserStatistics>()
+  /// Patterns with the age of their oldest hold.
+  package private(set) var oldestHolds: [(pattern: String, age: Duration)] = []
+  /// The age of the oldest hold of all other patterns.
+  package private(set) var oldestOtherHold: Duration?
 
   package init() {}
 
@@ -29,6 +33,18 @@ nonisolated package struct BusCounters: Sendable {
     names.take(lists.names, max: countMax)
     participants.take(Self.inTurns(lists.participants, of: \.uid), max: countMax)
     users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
+    take(lists.holds, max: countMax)
+  }
+
+  private mutating func take(_ holds: [HoldInfo], max countMax: Int) {
+    var oldest: [String: HoldInfo] = [:]
+    for hold in holds where oldest[hold.pattern].map({ $0.age < hold.age }) ?? true {
+      oldest[hold.pattern] = hold
+    }
+    let byAge = oldest.values.sorted { ($1.age, $0.pattern) < ($0.age, $1.pattern) }
+    let rows = Self.inTurns(byAge) { $0.uid }
+    oldestHolds = rows.prefix(countMax).map { ($0.pattern, $0.age) }
+    oldestOtherHold = rows.dropFirst(countMax).map(\.age).max()
   }
 
   /// Returns each user's first row, then each user's second row, and so on. So a user with many rows cannot

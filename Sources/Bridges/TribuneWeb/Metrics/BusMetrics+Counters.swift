@@ -67,6 +67,13 @@ nonisolated extension BusMetrics {
       samples(all, \.refused))
   }
 
+  static func holds(_ counters: BusCounters, _ text: inout MetricsText) {
+    let others = counters.oldestOtherHold.map { [(pattern: Self.others, age: $0)] } ?? []
+    text.gauge(
+      "tribune_hold_oldest_seconds", unit: "seconds", "Age of the oldest hold of a pattern.",
+      (counters.oldestHolds + others).map { (MetricsText.Labels([("pattern", $0)]), $1 / .seconds(1)) })
+  }
+
   private static func labelled<Row: CounterRow>(
     _ own: [Row], _ rest: Row?, _ names: [String], others: [String]
   ) -> Labelled<Row> {

@@ -32,6 +32,7 @@ nonisolated package enum BusMetrics {
       names(counters.names, &text)
       participants(counters.participants, &text)
       users(counters.users, &text)
+      holds(counters, &text)
     }
     text.gauge("tribune_web_pages", "Open pages.", own.pages)
     text.counter("tribune_web_verdicts", "Verdicts that tribune-web has seen.", own.verdictsSeen)
