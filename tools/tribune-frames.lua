@@ -570,6 +570,7 @@ local frames = {
     { "delegate", "u64", own = true },
     { "retained", "u32" },
     { "late", "u32" },
+    { "expiry", "u64", unit = "ns" },
   },
   [4] = {
     optional = true,

@@ -408,4 +408,56 @@ struct HoldTests {
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
+
+  @Test(
+    "a hold that is too long is shortened: the holder is told at once and again, and the end is announced")
+  func limit() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nHoldMaxSec=2s\n")
+    let observer = try bus.staying("observe", "tribune.hold.didRelease")
+    for options in [["--expires=1h"], []] {
+      let program = try bus.staying(["hold", "a.*", "--why=c"] + options)
+      let held = try #require(try program.errors.line())
+      #expect(held.hasPrefix("tribunectl: held until "))
+      #expect(held.hasSuffix(" (2s): the bus allows no longer hold of a.*"))
+      let listed = try bus.tribunectl("-j", "holds").object()
+      #expect((listed["expiresIn"] as? Double).map { $0 > 0 && $0 <= 2 } == true)
+      #expect(try program.errors.line() == "tribunectl: the hold of a.* ends in 200ms")
+      #expect(try program.errors.line() == "expired a.*")
+      #expect(program.status() == 0)
+      #expect(try observer.output.line()?.contains("\"expired\":true") == true)
+    }
+    #expect(try bus.log().contains("expired after 2"))
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+  }
+
+  @Test("a hold within the limit is as long as it was")
+  func withinLimit() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nHoldMaxSec=1h\n")
+    let program = try bus.staying("hold", "a.shouldB", "--why=c", "--expires=500ms")
+    #expect(try program.errors.line() == "expired a.shouldB")
+  }
+
+  @Test("of several holds, those without a limit outlast the others")
+  func limitOfOne() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nHoldMaxSec=2s\n")
+    let program = try bus.staying("hold", "a.shouldB", "c.shouldD", "--why=c")
+    #expect(try program.errors.line()?.hasSuffix("the bus allows no longer hold of a.shouldB") == true)
+    #expect(try program.errors.line() == "tribunectl: the hold of a.shouldB ends in 200ms")
+    #expect(try program.errors.line() == "tribunectl: the hold of a.shouldB has expired")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    #expect(try bus.tribunectl("ask", "c.shouldD").status == 1)
+  }
+
+  @Test("a command outlives the limit of its hold, and its holder is told")
+  func limitOfCommand() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nHoldMaxSec=1s\n")
+    let program = try bus.staying("hold", "a.shouldB", "--why=c", "--", "sleep", "1000")
+    #expect(
+      try program.errors.line()?.hasSuffix("(1s): the bus allows no longer hold of a.shouldB") == true)
+    #expect(try program.errors.line() == "tribunectl: the hold of a.shouldB ends in 100ms")
+    #expect(
+      try program.errors.line() == "tribunectl: the hold has expired; the command continues without it")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    #expect(program.end(SIGTERM) == 128 + SIGTERM)
+  }
 }

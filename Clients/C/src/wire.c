@@ -85,6 +85,7 @@ void wire_read_okay(struct wire_reader *reader, struct wire_okay *value)
   value->delegate = wire_read_u64(reader);
   value->retained = wire_read_u32(reader);
   value->late = wire_read_u32(reader);
+  value->expiry = wire_read_u64(reader);
 }
 
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value)
@@ -93,6 +94,7 @@ void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value)
   wire_write_u64(writer, value->delegate);
   wire_write_u32(writer, value->retained);
   wire_write_u32(writer, value->late);
+  wire_write_u64(writer, value->expiry);
 }
 
 void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value)

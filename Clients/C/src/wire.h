@@ -249,6 +249,8 @@ struct wire_okay {
   uint32_t retained;
   /* of a `hold` or `attach`: number of actions under way that it could have vetoed */
   uint32_t late;
+  /* of a `hold`: its expiry, which the bus may have shortened; 0 for none */
+  uint64_t expiry;
 };
 void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
 void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);

@@ -79,6 +79,7 @@ static void print_okay(FILE *out, const char *before, const struct wire_okay *va
 {
   fputs(before, out);
   vector_print_number(out, "{\"delegate\":", value->delegate);
+  vector_print_number(out, ",\"expiry\":", value->expiry);
   vector_print_number(out, ",\"late\":", value->late);
   vector_print_number(out, ",\"registration\":", value->registration);
   vector_print_number(out, ",\"retained\":", value->retained);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 
 from conftest import GREETING, MadeBus
@@ -51,6 +52,29 @@ async def accept(bus: MadeBus) -> socket.socket:
     peer.setblocking(False)
     peer.send(GREETING)
     return peer
+
+
+async def test_a_shortened_hold_does_not_grow_by_its_renewal(made_bus: MadeBus) -> None:
+    bus, peer = await connect(made_bus)
+    hold = bus.hold("a.*", why="x")
+    assert hold.expires_in is None
+    taking = asyncio.create_task(hold.take())
+    first = await anext(frames(peer))
+    assert decode_fields(_wire.Hold, first).expiry == 0
+    end = time.monotonic_ns() + 3_600_000_000_000
+    confirmation = _wire.Okay(registration=first.serial, delegate=4, expiry=end)
+    peer.send(encode(confirmation, serial=first.serial))
+    await taking
+    assert hold.is_shortened
+    assert hold.expires_in is not None
+    assert 0 < hold.expires_in <= 3600
+    peer.close()
+    peer = await accept(made_bus)
+    again = await anext(frames(peer))
+    assert (again.kind, again.serial) == (FrameKind.HOLD, first.serial)
+    assert decode_fields(_wire.Hold, again).expiry == end
+    peer.close()
+    await bus.close()
 
 
 async def test_a_delegate_that_was_set_is_attached_beside_others(made_bus: MadeBus) -> None:

@@ -13,8 +13,9 @@ package enum Effect {
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   case late(ConnectionSlot, Serial, Late)
-  /// A delegate was replaced, or a hold has expired. The bus does not emit this effect after a `cancel`.
+  /// A delegate was replaced. The bus does not emit this effect after a `cancel`.
   case ended(ConnectionSlot, Serial, Ended)
+  case expired(ConnectionSlot, Serial, HoldEntry)
   /// A new policy does not permit these registrations, so the bus ends them. It emits no `ended` for them.
   case noLongerPermitted([(registration: RegistrationPlace, why: String)])
   case announcement(Announcement)
@@ -46,7 +47,8 @@ extension Effect {
     case .noLongerPermitted, .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .late(let slot, _, _), .buffered(let slot, _), .snapshot(let slot, _, _),
+      .ended(let slot, _, _), .expired(let slot, _, _), .late(let slot, _, _), .buffered(let slot, _),
+      .snapshot(let slot, _, _),
       .awaited(let slot, _, _, _), .observesLess(let slot):
       slot
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneWire
+
 /// A time on a monotonic clock.
 package struct Instant: Hashable, Comparable, Sendable {
   package let nanoseconds: UInt64
@@ -13,6 +15,11 @@ package struct Instant: Hashable, Comparable, Sendable {
   package func advanced(byNanoseconds step: UInt64) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(step)
     return Instant(nanoseconds: overflow ? .max : sum)
+  }
+
+  package func advanced(by span: TimeSpan) -> Instant {
+    let (step, overflow) = UInt64(span.microseconds).multipliedReportingOverflow(by: 1_000)
+    return advanced(byNanoseconds: overflow ? .max : step)
   }
 
   package func advanced(byMilliseconds step: UInt32) -> Instant {

@@ -24,6 +24,8 @@ package struct PolicyLine: Equatable, Sendable {
   package var names: [NameTemplate]
   /// nil if the line applies to all objects, and to requests without an object.
   package var object: ObjectTemplate?
+  /// The longest hold that the line allows; nil for any.
+  package var holdMax: TimeSpan?
   /// The line applies to a subject that meets all these conditions.
   package var who: [Condition]
   package var whoTexts: [String]
@@ -38,6 +40,7 @@ package struct PolicyLine: Equatable, Sendable {
     let actions = Action.allCases.filter { self.actions.contains($0) }.map(\.name)
     var words = [effect == .allow ? "allow" : "deny", actions.joined(separator: ",")] + names.map(\.text)
     if let object { words.append("object:\(object.text)") }
+    if let holdMax { words.append("max=\(holdMax.text)") }
     return (words + [who.joined(separator: ",")]).joined(separator: " ")
   }
 
@@ -51,7 +54,7 @@ package struct PolicyLine: Equatable, Sendable {
   func bound(to user: UInt32, as index: Int) -> BoundLine {
     BoundLine(
       index: index, effect: effect, actions: actions, names: names.map { $0.pattern(for: user) },
-      object: object?.pattern(for: user))
+      object: object?.pattern(for: user), holdMax: holdMax)
   }
 }
 
@@ -125,6 +128,7 @@ package struct BoundLine: Sendable {
   package let actions: ActionSet
   package let names: [Pattern]
   package let object: ObjectPattern?
+  package let holdMax: TimeSpan?
 
   func contains(_ request: Request) -> Bool {
     guard names.contains(where: { $0.contains(request.pattern) }) else { return false }
@@ -136,7 +140,7 @@ package struct BoundLine: Sendable {
     names.contains { request.isSatisfiedByPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }
 
-  func overlaps(_ request: Request) -> Bool {
+  package func overlaps(_ request: Request) -> Bool {
     guard names.contains(where: { $0.overlaps(request.pattern) }) else { return false }
     guard let object, let other = request.object else { return true }
     return !other.isEmpty && object.matches(other)

@@ -15,14 +15,16 @@ package struct FrameReply {
     package let connection: ConnectionID
     package let secret: UInt64
     package let isInCall: Bool
+    /// In nanoseconds of the host's monotonic clock.
+    package let now: UInt64
     package let peer: (ConnectionID) -> PeerIdentity?
 
     package init(
-      connection: ConnectionID, secret: UInt64, isInCall: Bool,
+      connection: ConnectionID, secret: UInt64, isInCall: Bool, now: UInt64,
       peer: @escaping (ConnectionID) -> PeerIdentity?
     ) {
       (self.connection, self.secret) = (connection, secret)
-      (self.isInCall, self.peer) = (isInCall, peer)
+      (self.isInCall, self.now, self.peer) = (isInCall, now, peer)
     }
   }
 
@@ -51,7 +53,7 @@ package struct FrameReply {
     let call = CallID(serial: frame.header.serial)
     self =
       switch frame.header.kind {
-      case .ok: try Self.okay(frame, call)
+      case .ok: try Self.okay(frame, call, in: context)
       case .error: try Self.refusal(frame, call, in: context)
       case .verdict: try Self.verdict(frame)
       case .progress: try Self.progress(frame, call)
@@ -69,13 +71,22 @@ package struct FrameReply {
 
   // MARK: Answers to frames
 
-  private static func okay(_ frame: FrameView, _ call: CallID?) throws(WireError) -> FrameReply {
+  private static func okay(
+    _ frame: FrameView, _ call: CallID?, in context: Context
+  ) throws(WireError) -> FrameReply {
     guard let call else { return .nothing }
     switch call.method {
     case .madeReply: return FrameReply(message: String(repairing: frame.payload), isLast: true)
     case .tell: return FrameReply(last: [])
     case .observe, .delegate: return call.isLast ? FrameReply(more: [("kind", .string("ready"))]) : .nothing
-    case .hold: return FrameReply(more: [("hold", .unsigned(try frame.decode(Okay.self).delegate))])
+    case .hold:
+      let okay = try frame.decode(Okay.self)
+      var members: Members = [("hold", .unsigned(okay.delegate))]
+      if okay.expiry > 0 {
+        let left = okay.expiry - min(context.now, okay.expiry)
+        members.append(("expiresInSec", .seconds(.nanoseconds(Int64(clamping: left)))))
+      }
+      return FrameReply(more: members)
     case .ask, .takeBack: return .nothing
     }
   }

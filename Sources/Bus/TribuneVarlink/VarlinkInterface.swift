@@ -122,10 +122,10 @@ package enum VarlinkInterface {
     # Takes more time for an answer. An asker whose call has "more" is told the status.
     method Defer(ticket: string, extensionSec: float, status: ?string) -> ()
 
-    # Vetoes what matches until the call ends; needs "more". There is a second reply only if the bus ends the hold: why says
-    # what has ended it.
+    # Vetoes what matches until the call ends; needs "more". The bus may end it earlier than expirySec: see expiresInSec.
+    # There is a second reply only if the bus ends the hold: why says what has ended it.
     method Hold(name: string, object: ?string, why: string, label: ?string, expirySec: ?float) ->
-      (hold: ?int, why: ?string)
+      (hold: ?int, expiresInSec: ?float, why: ?string)
 
     # The bus refuses what a call asks. The codes are those of PROTOCOL.md: notPermitted, invalidName, limitExceeded, ...
     error Refused (code: string, message: string)

@@ -53,6 +53,10 @@ extension ByteBuffer {
     store(deadline, at: offset + FrameHeader.length + fields)
   }
 
+  package func setExpiry(_ expiry: UInt64, ofHoldAt offset: Int) {
+    store(expiry, at: offset + FrameHeader.length + Hold.expiryOffset)
+  }
+
   /// Appends a copy of `frame` that announces userInfo in the payload instead of in a file. The caller must
   /// then append the `length` bytes of userInfo. `frame` must be a `post` or a `retained` with fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {

@@ -260,14 +260,20 @@ extension Life {
     configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
     configuration.delegateTimeoutNanoseconds = random.pick([700_000_000, 1_000_000_000, 1_300_000_000])
     required = random.oneIn(3) ? random.pick(Naming.queryNames) : nil
-    configuration.policy.queryRules =
-      required.map { name in
-        do throws(WireError) {
-          return [BusPolicy.QueryRule(pattern: try Pattern(name), required: [.label("guard")])]
-        } catch {
-          preconditionFailure("\(name) is no pattern")
+    holdMax =
+      random.oneIn(2)
+      ? (random.pick(Naming.queryNames), random.pick([1_000_000_000, 2_000_000_000, 4_000_000_000])) : nil
+    configuration.policy.queryRules = []
+    do throws(WireError) {
+      if let required { configuration.policy.change(try Pattern(required)) { $0.require([.label("guard")]) } }
+      if let holdMax {
+        configuration.policy.change(try Pattern(holdMax.name)) {
+          $0.holdMax = TimeSpan(microseconds: Int64(holdMax.nanoseconds / 1_000))
         }
-      } ?? []
+      }
+    } catch {
+      preconditionFailure("a name is no pattern: \(error)")
+    }
     if setting.isTight { configuration.logMaxBytes = random.pick(Setting.tightLogs) }
     isStrict = random.oneIn(3)
     configuration.access = Self.policy(isStrict: isStrict)
@@ -276,6 +282,7 @@ extension Life {
       """
       the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \
       \(required ?? "nothing")\
+      \(holdMax.map { "; \($0.name) may be held for \($0.nanoseconds / 1_000_000) ms" } ?? "")\
       \(isStrict ? "; user 1002 may register nothing" : "")
       """)
     beginWork()

@@ -75,7 +75,8 @@ extension Life {
       case .delegate(let isSet, let policy, let timeout, let order) where !isSet:
         attach(link, registration.patterns, registration.object, false, policy, timeout, order)
       case .hold(let expiry) where expiry == 0:
-        hold(link, registration.patterns[0], registration.object, expiry: 0)
+        hold(
+          link, registration.patterns[0], registration.object, expiry: registration.expiry?.lowerBound ?? 0)
       case .action: begin(link, registration.patterns[0], registration.object)
       default: break
       }

@@ -153,14 +153,18 @@ extension Life {
     var listed: Set<Int> = []
     let all = registrations(\.isHold)
     for case .hold(let entry) in inspected {
-      guard let registration = all.first(where: { $0.mayHave(entry.why) }),
-        case .hold(let expiry) = registration.what
-      else { throw fail("\(entry.why) is listed, and is no hold") }
+      guard let registration = all.first(where: { $0.mayHave(entry.why) }) else {
+        throw fail("\(entry.why) is listed, and is no hold")
+      }
       try require(listed.insert(registration.number).inserted, "r\(registration.number) is listed twice")
-      let remaining = expiry == 0 ? 0 : (expiry - min(expiry, Kernel.now)) / 1000
+      let remaining = registration.expiry.map { expiry in
+        (expiry.lowerBound - min(expiry.lowerBound, Kernel.now))
+          / 1000...(expiry.upperBound
+          - min(expiry.upperBound, Kernel.now)) / 1000
+      }
       try require(
         entry.object == registration.object && entry.pattern == Naming.listed(registration.patterns[0])
-          && entry.remaining == remaining
+          && (remaining ?? 0...0).contains(entry.remaining)
           && (registration.id == 0 || entry.delegate.id.rawValue == registration.id)
           && (registration.link.id == 0 || entry.connection.rawValue == registration.link.id),
         "r\(registration.number) is listed as \(entry)")

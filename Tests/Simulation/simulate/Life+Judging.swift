@@ -233,9 +233,8 @@ extension Life {
     }
     if case .monitor = registration.what { link.isMonitor = true }
     // An expiry in the past is refused.
-    if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
-      registration.certainty = .possible
-    }
+    if registration.mayHaveExpired { registration.certainty = .possible }
+    limit(registration, takenIn: operation.takenTime...operation.takenBy)
     registration.mayBeRefused = setting.isTight || registration.mayExceedLimit
     link.registrations.append(registration)
     if registration.isHold || registration.isDelegate {
@@ -321,8 +320,7 @@ extension Life {
   func isCertain(_ registration: Registration) -> Bool {
     guard registration.isKnown else { return false }
     if let until = registration.link.detachedUntil, until <= Kernel.now { return false }
-    if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now { return false }
-    return true
+    return !registration.mayHaveExpired
   }
 
   func succeed(_ old: Link, by link: Link) {
@@ -359,11 +357,7 @@ extension Life {
     doubtThoseWhoStopped()
     for link in known {
       if link.detachedAtMost <= Kernel.now, !link.isForgotten { forgetAll(of: link) }
-      for registration in link.registrations {
-        if case .hold(let expiry) = registration.what, expiry != 0, expiry <= Kernel.now {
-          forget(registration)
-        }
-      }
+      for registration in link.registrations where registration.hasExpired { forget(registration) }
     }
   }
 }

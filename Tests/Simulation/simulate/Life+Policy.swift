@@ -9,14 +9,14 @@ extension Life {
   /// The group of odd processes of all users. It may not use names under `forbidden`, and may list
   /// only its own registrations under `lamp`.
   private static let limitedGroup = 7
-  /// May replace its own delegates only.
+  /// May replace its own delegates only, and hold what is about doors for 3 s.
   private static let limitedUser: UInt32 = 1001
   /// May register and retain nothing while the policy is strict.
   private static let strictUser: UInt32 = 1002
 
   static func policy(isStrict: Bool) -> Policy {
     let lines = [
-      "allow * ** user:*",
+      "allow * ** user:*", "allow hold door.** max=3s user:\(limitedUser)",
       "deny post,retain,ask,observe,list,delegate,hold forbidden.** group:\(limitedGroup)",
       "deny list lamp.** group:\(limitedGroup)", "deny set ** user:\(limitedUser)",
     ]
@@ -30,6 +30,30 @@ extension Life {
   func mayNotRegister(_ link: Link) -> Bool { isStrict && isStrictUser(link) }
 
   func isStrictUser(_ link: Link) -> Bool { link.uid == Self.strictUser }
+
+  /// Limits the new hold as the configuration and the policy do.
+  ///
+  /// `takenIn`: the bus took it in this time.
+  func limit(_ hold: Registration, takenIn time: ClosedRange<UInt64>) {
+    guard hold.isHold else { return }
+    var limits: [UInt64] = []
+    if let holdMax, Naming.overlap(hold.patterns[0], holdMax.name) { limits.append(holdMax.nanoseconds) }
+    if hold.link.uid == Self.limitedUser, Naming.overlap(hold.patterns[0], "door.**") {
+      limits.append(3_000_000_000)
+    }
+    guard let limit = limits.min() else { return }
+    let wanted = hold.expiry?.lowerBound ?? .max
+    hold.expiry = min(wanted, time.lowerBound + limit)...min(wanted, time.upperBound + limit)
+  }
+
+  /// The bus says that the hold expires then; 0 for never.
+  func judge(expiry: UInt64, of hold: Registration) {
+    guard hold.isHold else { return check(expiry == 0, "r\(hold.number) is no hold, and expires") }
+    check(
+      expiry == 0 ? hold.expiry == nil : hold.expiry?.contains(expiry) == true,
+      "the hold r\(hold.number) expires at \(expiry), not in \(hold.expiry.map { "\($0)" } ?? "eternity")")
+    hold.expiry = expiry == 0 ? nil : expiry...expiry
+  }
 
   private func isLimited(_ link: Link) -> Bool { link.pid % 2 == 1 }
 

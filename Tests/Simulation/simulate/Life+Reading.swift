@@ -315,6 +315,7 @@ extension Life {
       "r\(registration.number) was let in, and had to be refused: \(registration.refusal.map { "\($0)" } ?? "")"
     )
     registration.mayBeRefused = false
+    judge(expiry: okay.expiry, of: registration)
     for index in link.expected.indices where link.expected[index].pending === registration {
       link.expected[index].certainty = .certain
       link.expected[index].pending = nil
@@ -329,11 +330,6 @@ extension Life {
       delegateIDs[okay.delegate | link.epoch << 48] = registration
       registration.id = okay.delegate
     }
-  }
-
-  private func isOver(_ registration: Registration) -> Bool {
-    guard case .hold(let expiry) = registration.what else { return false }
-    return expiry != 0 && expiry <= Kernel.now
   }
 
   private func error(_ refusal: Refusal, _ frame: FrameView, _ link: Link) {
@@ -355,7 +351,7 @@ extension Life {
     case .amend(let hold, _):
       reply(frame.header.serial, link)
       check(
-        refusal.code == .notFound && (!hold.isKnown || hold.mayBeEndedByPolicy || isOver(hold))
+        refusal.code == .notFound && (!hold.isKnown || hold.mayBeEndedByPolicy || hold.mayHaveExpired)
           || refusal.code == .limitExceeded && setting.isTight,
         "link \(link.number) may not change the reason of r\(hold.number): \(message)")
     case .stray(let code):
@@ -393,7 +389,7 @@ extension Life {
     case .register(let registration):
       reply(frame.header.serial, link)
       check(
-        isOver(registration) || registration.refusal != nil && refusal.code == registration.refusal
+        registration.mayHaveExpired || registration.refusal != nil && refusal.code == registration.refusal
           || (setting.isTight || registration.mayExceedLimit) && refusal.code == .limitExceeded,
         "link \(link.number) may not register: \(message)")
       retract(registration)

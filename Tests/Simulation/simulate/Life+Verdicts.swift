@@ -74,9 +74,9 @@ extension Life {
       return violate("link \(link.number) was told of the end of what it has not registered")
     }
     switch (ended, registration.what) {
-    case (.expired, .hold(let expiry)):
+    case (.expired, .hold):
       check(
-        expiry != 0 && expiry <= Kernel.now, "the hold r\(registration.number) has expired before its time")
+        registration.mayHaveExpired, "the hold r\(registration.number) has expired before its time")
     case (.replaced(let successor), .delegate):
       check(
         known.flatMap(\.registrations).contains {

@@ -88,6 +88,8 @@ final class Life {
   var retainedOrReplaced: [Posting] = []
   var posts: [Int: Posting] = [:]
   var required: String?
+  /// The longest hold of the name, in nanoseconds.
+  var holdMax: (name: String, nanoseconds: UInt64)?
   var isStrict = false
   var epoch: UInt64 = 0
   var connectionIDs: Set<UInt64> = []

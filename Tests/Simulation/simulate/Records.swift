@@ -11,7 +11,7 @@ final class Registration {
   enum What {
     case observation(SuspensionBehavior, isAwaited: Bool)
     case delegate(isSet: Bool, FailurePolicy, timeout: UInt32, order: Int32)
-    /// Nanoseconds; 0 for none.
+    /// Nanoseconds; 0 for none. `Registration.expiry` is what the bus made of it.
     case hold(expiry: UInt64)
     /// Under way since the verdict that allowed it.
     case action
@@ -45,6 +45,8 @@ final class Registration {
   var wantsSnapshot = false
   /// Of a hold or delegate: actions that certainly were under way when the bus took it.
   var missed: [Registration] = []
+  /// Of a hold: its expiry, in nanoseconds; nil for none. A range until the bus has said which moment it is.
+  var expiry: ClosedRange<UInt64>?
   /// Of a hold: actions that it is too late for, as the bus said.
   var lateCount = 0
 
@@ -55,7 +57,11 @@ final class Registration {
     self.what = what
     self.patterns = patterns
     self.object = object
+    if case .hold(let expiry) = what, expiry != 0 { self.expiry = expiry...expiry }
   }
+
+  var mayHaveExpired: Bool { expiry.map { $0.lowerBound <= Kernel.now } ?? false }
+  var hasExpired: Bool { expiry.map { $0.upperBound <= Kernel.now } ?? false }
 
   var isDelegate: Bool { if case .delegate = what { true } else { false } }
   var isHold: Bool { if case .hold = what { true } else { false } }

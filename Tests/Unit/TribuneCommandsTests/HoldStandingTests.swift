@@ -15,7 +15,7 @@ struct HoldStandingTests {
   func standing(lost: UInt64?, said: String) {
     for span in [nil, Duration.seconds(3600)] {
       let standing = HoldStanding()
-      standing.begin(for: span)
+      standing.begin(2, for: span)
       #expect(standing.consequence(losing: lost) == said)
     }
   }
@@ -25,8 +25,21 @@ struct HoldStandingTests {
     let standing = HoldStanding()
     #expect(standing.consequence(losing: lost) == "")
     #expect(standing.left == nil && !standing.isOver)
-    standing.begin(for: .zero)
+    standing.begin(1, for: .zero)
     #expect(standing.consequence(losing: lost) == "")
     #expect(standing.isOver)
+  }
+
+  @Test("is over when the last of its holds is, of which the bus may have shortened some")
+  func shortened() {
+    for span in [nil, Duration.seconds(3600)] {
+      let standing = HoldStanding()
+      standing.begin(2, for: span)
+      standing.shorten(1, to: .zero)
+      #expect(!standing.isOver && !standing.isShortened(0) && standing.isShortened(1))
+      #expect(standing.left(of: 1).map { $0 <= .zero } == true)
+      standing.shorten(0, to: .zero)
+      #expect(standing.isOver)
+    }
   }
 }

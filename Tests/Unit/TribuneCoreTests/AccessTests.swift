@@ -190,6 +190,28 @@ struct AccessTests {
     bus.expect("A refused 4 notPermitted", "B ok 4 as 4")
   }
 
+  @Test(
+    "The shortest max= applies of all lines that allow a process a part of the hold",
+    arguments: [
+      ("a.shouldB", "", ann, 4000), ("a.*", "", ann, 4000), ("**", "o", ann, 2000),
+      ("b.shouldC", "", ann, nil),
+      ("c.*", "", ann, 9000), ("c.*", "o", ann, 9000), ("c.*", "p", ann, nil), ("a.*", "", 1002, nil),
+      ("a.*", "", owner, nil), ("d1001.*", "", ann, 2000), ("d1002.*", "", ann, nil),
+    ] as [(String, String, UInt32, UInt32?)])
+  func holdMax(pattern: String, object: String, user: UInt32, allowed: UInt32?) {
+    apply(
+      "allow * ** user:*", "allow hold a.shouldB max=4s user:ann", "allow hold a.* max=8s user:ann",
+      "allow hold c.* object:o max=9s user:ann",
+      "allow hold d%U.* max=2s user:*")
+    let holder = bus.connect(uid: user)
+    bus.onEffect = { [bus] effect in
+      guard case .okay(_, _, let okay) = effect else { return }
+      #expect(okay.expiry == allowed.map { bus.now.advanced(byMilliseconds: $0).nanoseconds } ?? 0)
+    }
+    bus.hold(pattern, object: object, by: holder, serial: 1)
+    bus.expect("A ok 1 as 1 d1")
+  }
+
   @Test("An observer or delegate does not receive notifications that a line denies")
   func filtered() throws {
     apply(

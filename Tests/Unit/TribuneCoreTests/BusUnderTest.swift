@@ -395,8 +395,9 @@ extension Effect {
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .late(let slot, let serial, let late):
       return "\(slot.letter) late \(serial) d\(late.delegate.rawValue) \(late.actions)"
-    case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
-    case .ended(let slot, let serial, .notPermitted): preconditionFailure("\(slot.letter) ended \(serial)")
+    case .expired(let slot, let serial, _): return "\(slot.letter) ended \(serial) expired"
+    case .ended(let slot, let serial, .expired), .ended(let slot, let serial, .notPermitted):
+      preconditionFailure("\(slot.letter) ended \(serial)")
     case .notification(let slice, let receivers, let poster):
       return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
     case .buffered(let slot, let flushed):

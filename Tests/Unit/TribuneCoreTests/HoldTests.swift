@@ -199,6 +199,52 @@ struct HoldTests {
     bus.expect("A ok 1 as 1 d1", "A ok 902", "A ok 1 as 1 d2", "A ok 902")
   }
 
+  @Test(
+    "A hold lasts no longer than every rule allows whose queries it can veto",
+    arguments: [
+      ("host.shouldReboot", nil, 4000), ("host.shouldReboot", 3000, 3000), ("host.shouldReboot", 4001, 4000),
+      ("host.shouldSuspend", nil, 6000), ("host.*", nil, 4000), ("**", 9000, 2000), ("a.shouldB", nil, nil),
+      ("a.shouldB", 5000, 5000), ("db.shouldStop", nil, 2000),
+    ] as [(String, UInt32?, UInt32?)])
+  func limited(pattern: String, wanted: UInt32?, allowed: UInt32?) throws {
+    bus.bus.policy.queryRules = try [("host.shouldReboot", 4), ("host.*", 6), ("db.**", 2)].map {
+      .init(pattern: try Pattern($0), holdMax: TimeSpan(microseconds: $1 * 1_000_000))
+    }
+    let holder = bus.connect()
+    let end = allowed.map { bus.now.advanced(byMilliseconds: $0).nanoseconds }
+    bus.onEffect = { if case .okay(_, _, let okay) = $0 { #expect(okay.expiry == end ?? 0) } }
+    bus.hold(pattern, for: wanted, by: holder, serial: 1)
+    bus.expect("A ok 1 as 1 d1")
+    // A reload leaves standing holds as they are.
+    bus.bus.policy.queryRules = [.init(pattern: .any, holdMax: TimeSpan(microseconds: 1_000_000))]
+    guard let allowed else { return #expect(bus.nextDeadline == nil) }
+    bus.advance(milliseconds: allowed - 1)
+    bus.expect()
+    bus.advance(milliseconds: 1)
+    bus.expect("A ended 1 expired")
+  }
+
+  @Test("A shortened hold does not grow by a restart, whatever the configuration is by then")
+  func limitedOverRestart() {
+    bus.bus.policy.queryRules = [.init(pattern: .any, holdMax: TimeSpan(microseconds: 4_000_000))]
+    bus.log = []
+    let holder = bus.connect()
+    bus.hold("a.*", by: holder, serial: 1)
+    bus.hold("a.*", for: 1000, by: holder, serial: 2)
+    bus.bus.policy.queryRules = []
+    bus.hold("b.*", by: holder, serial: 3)
+    bus.expect("A ok 1 as 1 d1", "A ok 2 as 2 d2", "A ok 3 as 3 d3")
+    for rules in [[], [BusPolicy.QueryRule(pattern: .any, holdMax: TimeSpan(microseconds: 2_000_000))]] {
+      bus.bus.policy.queryRules = rules
+      bus.restart(.replay)
+    }
+    bus.advance(milliseconds: 3999)
+    bus.expect("A ended 2 expired")
+    bus.advance(milliseconds: 1)
+    bus.expect("A ended 1 expired")
+    #expect(bus.nextDeadline == nil)
+  }
+
   @Test("A cancelled hold is no veto, and does not expire")
   func release() {
     let (asker, holder) = (bus.connect(), bus.connect())

@@ -16,6 +16,7 @@ struct RestoredConfigurationTests {
     bus.bus.policy.queryRules = [
       .init(pattern: try Pattern("a.*"), required: [.unit("guard.service"), .label("ünit")]),
       .init(pattern: .any, required: [.label("x")], vetoesByDefault: true),
+      .init(pattern: try Pattern("b.*"), holdMax: TimeSpan(microseconds: 4_000_000)),
     ]
     bus.configure(scrollView, ["view/*": "Tap", "view/1": "Scroll", "**": "Tap"])
   }

@@ -26,6 +26,21 @@ struct PolicyParserTests {
     #expect(line.text == "allow  list,observe a.** b.*  object:unit/*  user:ann,group:ops")
   }
 
+  @Test("A line that allows only hold can limit its length")
+  func holdMax() {
+    let parser = Self.parsed(
+      """
+      allow hold a.* max=4h user:ann
+      allow hold a.* object:x max=1h30min user:ann
+      allow hold a.* max=1s object:x user:ann
+      allow hold a.* user:ann
+      """)
+    #expect(parser.diagnostics.isEmpty)
+    #expect(
+      parser.lines.map { $0.holdMax?.duration } == [.seconds(14_400), .seconds(5_400), .seconds(1), nil])
+    #expect(parser.lines.first?.resolvedText == "allow hold a.* max=4h user:1001")
+  }
+
   @Test(
     "A mistake has its place, and the lines around it are still read",
     arguments: [
@@ -42,6 +57,15 @@ struct PolicyParserTests {
       ("allow post object:x a user:ann", 21, "object: comes after the names"),
       ("allow post object:x user:ann", 12, "the names are missing"),
       ("allow hold user:ann a user:bob", 12, "comes last"),
+      ("allow hold max=4h a.* user:ann", 19, "max= comes after the names"),
+      ("allow hold a.* max=4h max=4h user:ann", 23, "a line has one max= at most"),
+      ("deny hold a.* max=4h user:ann", 15, "max= is for lines that allow hold, and no other action"),
+      ("allow hold,ask a.* max=4h user:ann", 20, "max= is for lines that allow hold, and no other"),
+      ("allow * a.* max=4h user:ann", 13, "max= is for lines that allow hold, and no other"),
+      ("allow hold a.* max=soon user:ann", 16, "max=: \"soon\""),
+      ("allow hold a.* max= user:ann", 16, "max=: "),
+      ("allow hold a.* max=infinity user:ann", 16, "max=: "),
+      ("allow hold a.* max=999ms user:ann", 16, "max= is at least 1s"),
       ("allow post a ann", 14, "\"ann\" does not say who"),
       ("allow post a label:x", 14, "\"label:x\" does not say who"),
       ("allow post a user:ann,,group:ops", 23, "does not say who"),

@@ -34,7 +34,7 @@ struct ConfigurationTests {
   }
 
   private static func require(
-    _ rules: (pattern: String, labels: [String])..., vetoesByDefault: Bool = false
+    _ rules: (pattern: String, labels: [String])..., vetoesByDefault: Bool = false, holdMax: TimeSpan? = nil
   ) -> (inout Configuration) -> Void {
     { configuration in
       for rule in rules {
@@ -42,7 +42,7 @@ struct ConfigurationTests {
           configuration.policy.queryRules.append(
             .init(
               pattern: try Pattern(rule.pattern), required: rule.labels.map { .label($0) },
-              vetoesByDefault: vetoesByDefault))
+              vetoesByDefault: vetoesByDefault, holdMax: holdMax))
         } catch {
           Issue.record("\(rule.pattern): \(error.message)")
         }
@@ -122,6 +122,10 @@ struct ConfigurationTests {
       "[Query \"a.*\"]\nRequireDelegate=label:x\n[Query \"b.*\"]\nRequireDelegate=label:y\n[Query \"a.*\"]\nRequireDelegate=\n",
       require(("b.*", ["y"]))),
     Good("[Query \"a.*\"]\n") { _ in },
+    Good(
+      "[Query \"a.*\"]\nHoldMaxSec=2h\nHoldMaxSec=1h 30min\n",
+      require(("a.*", []), holdMax: TimeSpan(microseconds: 5_400_000_000))),
+    Good("[Query \"a.*\"]\nHoldMaxSec=2h\nHoldMaxSec=\n") { _ in },
     Good("[User \"root\"]\nShare=3\n[User \"7\"]\nShare=1000\n[User \"8\"]\nShare=2\nShare=\n") {
       $0.weights = [0: 3, 7: 1000]
     },
@@ -216,6 +220,15 @@ struct ConfigurationTests {
     Bad(
       "# local\r[Query \"a.*\"]\rDefault=veto\r",
       "1: error: the line contains a carriage return: lines must end in line feeds"),
+    Bad(
+      "[Query \"a.*\"]\nHoldMaxSec=soon",
+      "2: error: HoldMaxSec=: \"soon\" is not a time span, such as 30s, 5min or 1h 30min"),
+    Bad(
+      "[Query \"a.*\"]\nHoldMaxSec=999ms",
+      "2: error: HoldMaxSec=: \"999ms\" is out of range (1s to 36525d)"),
+    Bad(
+      "[Query \"a.*\"]\nHoldMaxSec=infinity",
+      "2: error: HoldMaxSec=: \"infinity\" is not allowed: the time span must be finite"),
     Bad(
       "[Query \"foo.prune\"]\nDefault=veto",
       "1: error: [Query]: \"foo.prune\" is not the name of a question: did you mean foo.shouldPrune?"),

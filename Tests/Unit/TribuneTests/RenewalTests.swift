@@ -127,11 +127,32 @@ struct RenewalTests {
     }
   }
 
+  @Test func aShortenedHoldDoesNotGrowByItsRenewal() async throws {
+    let end = SystemClock.monotonicNanoseconds + 3_600_000_000_000
+    try await conversationOverRestarts { peer in
+      let hold = try peer.next(.hold)
+      #expect(try hold.decode(TribuneWire.Hold.self).expiry == 0)
+      try peer.confirm(hold, as: 3, expiry: end)
+      let next = try peer.restart()
+      let again = try next.next(.hold)
+      #expect(try again.decode(TribuneWire.Hold.self).expiry == end)
+      try next.confirm(again, as: 4, expiry: end)
+      try next.confirmSuccession(of: 7, received: 0)
+    } client: { connection, events in
+      let hold = try await connection.hold("a.*", why: "because")
+      #expect(await events.next() == "disconnected connectionLost")
+      #expect(await events.next() == "reconnected 0")
+      #expect(hold.isShortened)
+      let left = try #require(hold.expiresIn)
+      #expect(left > .zero && left <= .seconds(3600))
+    }
+  }
+
   @Test func aHoldCanExpireDuringAnInterruption() async throws {
     let isOver = Gate()
     try await conversationOverRestarts { peer in
       let hold = try peer.next(.hold)
-      try peer.confirm(hold, as: 3)
+      try peer.confirm(hold, as: 3, expiry: try hold.decode(TribuneWire.Hold.self).expiry)
       let next = try peer.restart()
       let again = try next.next(.hold)
       isOver.wait()

@@ -53,8 +53,8 @@ extension ScriptedPeer {
     return next
   }
 
-  func confirm(_ frame: Frame, as id: UInt64 = 0) throws {
-    try send(Okay(registration: frame.serial, delegate: id), serial: frame.serial)
+  func confirm(_ frame: Frame, as id: UInt64 = 0, expiry: UInt64 = 0) throws {
+    try send(Okay(registration: frame.serial, delegate: id, expiry: expiry), serial: frame.serial)
   }
 
   func confirmSuccession(of predecessor: UInt64, received: UInt64) throws {

@@ -17,7 +17,8 @@ struct FrameReplyTests {
     let header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
     return try FrameReply(
       FrameView(header, buffer.bytes),
-      in: FrameReply.Context(connection: .bus, secret: 1, isInCall: isInCall, peer: { _ in nil }))
+      in: FrameReply.Context(
+        connection: .bus, secret: 1, isInCall: isInCall, now: 1_000_000_000, peer: { _ in nil }))
   }
 
   @Test("a call of several frames is ready when the last one is")

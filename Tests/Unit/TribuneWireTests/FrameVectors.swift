@@ -65,6 +65,8 @@ extension FrameVector {
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-observed", Okay(registration: 4, retained: 3), serial: 4),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19, late: 2), serial: 3),
+    FrameVector(
+      "ok-held", Okay(registration: 6, delegate: 20, expiry: 1_000_000_000_000), serial: 6),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
     FrameVector(
       "error-restarted", Refusal(.restarted), serial: 0,

@@ -184,6 +184,7 @@ class HoldTerm(Registration):
         self.id = 0
         #: The number of actions under way that had begun before the hold.
         self.late = 0
+        self.is_shortened = False
         self._settling: set[asyncio.Future[bool]] = set()
         #: This future is done when the hold has ended. Its result is true if the hold has expired.
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -195,6 +196,9 @@ class HoldTerm(Registration):
 
     def confirm(self, okay: _wire.Okay, link: Link) -> None:
         self.id = okay.delegate
+        # A renewal must not lengthen a hold that the bus has shortened.
+        self.is_shortened = self.is_shortened or okay.expiry != self._hold.expiry
+        self._hold.expiry = okay.expiry
         self.set_late(okay.late)
         super().confirm(okay, link)
 
@@ -222,6 +226,12 @@ class HoldTerm(Registration):
             return await waiter
         finally:
             self._settling.discard(waiter)
+
+    @property
+    def expires_in(self) -> float | None:
+        if self._hold.expiry == 0:
+            return None
+        return max(0, self._hold.expiry - time.monotonic_ns()) / 1e9
 
     def is_over(self) -> bool:
         if self._hold.expiry == 0 or self._hold.expiry > time.monotonic_ns():

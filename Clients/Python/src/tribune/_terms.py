@@ -79,6 +79,16 @@ class Hold(_Scope[HoldTerm]):
         return self._term.id
 
     @property
+    def expires_in(self) -> float | None:
+        """Seconds until the hold expires; None for never."""
+        return self._term.expires_in
+
+    @property
+    def is_shortened(self) -> bool:
+        """True if the bus ends the hold earlier than the program asked (``HoldMaxSec=``)."""
+        return self._term.is_shortened
+
+    @property
     def late(self) -> int:
         """The number of actions under way that had begun before the hold."""
         return self._term.late

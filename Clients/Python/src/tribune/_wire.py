@@ -321,6 +321,8 @@ class Okay:
     retained: int = 0
     # of a `hold` or `attach`: number of actions under way that it could have vetoed
     late: int = 0
+    # of a `hold`: its expiry, which the bus may have shortened; 0 for none
+    expiry: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> Okay:
@@ -329,6 +331,7 @@ class Okay:
             delegate=reader.u64(),
             retained=reader.u32(),
             late=reader.u32(),
+            expiry=reader.u64(),
         )
 
     def write(self, writer: Writer) -> None:
@@ -336,6 +339,7 @@ class Okay:
         writer.u64(self.delegate)
         writer.u32(self.retained)
         writer.u32(self.late)
+        writer.u64(self.expiry)
 
 
 @dataclass(slots=True, kw_only=True)

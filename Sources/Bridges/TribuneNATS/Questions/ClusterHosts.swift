@@ -79,9 +79,13 @@ final class ClusterHosts {
   /// Vetoes the pattern's questions by a hold. Otherwise, they would pass as if the cluster had approved.
   private func hold(_ pattern: String, on bus: Connection) async -> Hold? {
     do throws(TribuneError) {
-      return try await bus.hold(
+      let hold = try await bus.hold(
         pattern, why: "the cluster is not asked, because the bus refuses the gateway as a delegate",
         label: "cluster")
+      if let span = hold.expiresIn {
+        ServiceLog.warning("\(pattern) is vetoed for \(span.formatted) only, as the bus limits holds")
+      }
+      return hold
     } catch {
       ServiceLog.error("\(pattern) is not vetoed: \(error)")
       return nil

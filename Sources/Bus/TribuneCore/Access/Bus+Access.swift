@@ -68,6 +68,11 @@ extension Bus {
     return nil
   }
 
+  /// The shortest `max=` of the lines that allow this subject to hold a part of the pattern.
+  func permittedHoldMax(of pattern: Pattern, object: String?, from slot: ConnectionSlot) -> TimeSpan? {
+    deciding(at: slot)?.holdMax(for: Request(.hold, pattern, object: object))
+  }
+
   /// True if a `set` from this connection may replace the delegate. If the delegate belongs to another user,
   /// the policy must allow `set` on all patterns of the delegate.
   func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {

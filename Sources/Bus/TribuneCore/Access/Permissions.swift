@@ -60,6 +60,10 @@ final class Permissions {
     return own
   }
 
+  func holdMax(for request: Request) -> TimeSpan? {
+    [common.holdMax(for: request), own.holdMax(for: request)].compactMap(\.self).min()
+  }
+
   /// True if the subject may list or ask a name that the pattern matches. Such a subject can learn of a
   /// registration with this pattern from a list or a verdict anyway.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
@@ -93,6 +97,15 @@ private final class FoundLines {
     if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
     if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
     return .notAllowed
+  }
+
+  func holdMax(for request: Request) -> TimeSpan? {
+    var least: TimeSpan?
+    allows.forEach(about: request.pattern, overlapping: true) { place in
+      guard let max = lines[place].holdMax, lines[place].overlaps(request) else { return }
+      least = min(least ?? max, max)
+    }
+    return least
   }
 
   private func first(of tree: LineTree, _ effect: PolicyLine.Effect, _ request: Request) -> Int? {

@@ -53,7 +53,7 @@ extension Bus {
     case .observe: try observe(frame, from: slot, at: now)
     case .monitor: try monitor(frame, from: slot)
     case .attach: acceptance = try attach(frame, from: slot, context, at: now)
-    case .hold: acceptance.delegate = try hold(frame, from: slot, at: now)
+    case .hold: acceptance = try hold(frame, from: slot, context, at: now)
     case .amend: try amend(frame, from: slot, at: now)
     case .declare: acceptance = try declare(frame, from: slot, context)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")

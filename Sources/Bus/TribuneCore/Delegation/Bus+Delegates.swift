@@ -157,8 +157,8 @@ extension Bus {
   // MARK: Holds
 
   mutating func hold(
-    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) -> DelegateID {
+    _ frame: FrameView, from slot: ConnectionSlot, _ context: LoggedContext?, at now: Instant
+  ) throws(WireError) -> Acceptance {
     let fields = try frame.decode(Hold.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()
@@ -169,20 +169,22 @@ extension Bus {
     guard fields.expiry <= WireLimits.expiry else {
       throw WireError(.invalidValue, "the expiry of the hold is later than the clock can show")
     }
-    let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
-    if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
+    let wanted = fields.expiry == 0 ? nil : Instant(nanoseconds: fields.expiry)
+    if let wanted, wanted <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
     try requireDelegateCapacity(from: slot)
     guard WellKnownQuestions.canBeAsked(pattern.text) else { throw neverAsked(pattern.text, .invalidPattern) }
     try requireAskers(of: pattern.text, .invalidPattern)
     let holder = try holder(fields.holder, from: slot)
+    let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
+    let limit = context?.holdExpiry ?? holdLimit(of: pattern, object: object, from: slot, at: now)
+    let expiry = [wanted, limit].compactMap(\.self).min()
     let connection = connections[slot].id
     let hold = HoldRegistration(
       identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: holder),
       connection: connection, slot: slot, serial: serial, pattern: pattern,
-      object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
-      expiry: expiry)
+      object: object, why: why, taken: now, expiry: expiry)
     holds.insert(hold, &deadlines)
     connections[slot].holds[serial] = hold
     actions.add(late: hold)
@@ -190,9 +192,25 @@ extension Bus {
       .okay(
         slot, serial,
         Okay(
-          registration: serial, delegate: hold.identity.id.rawValue, late: UInt32(clamping: hold.lateCount))))
+          registration: serial, delegate: hold.identity.id.rawValue, late: UInt32(clamping: hold.lateCount),
+          expiry: expiry?.nanoseconds ?? 0)))
     announce(.didTake(hold.entry(at: now)))
-    return hold.identity.id
+    var acceptance = Acceptance()
+    acceptance.delegate = hold.identity.id
+    if let expiry, expiry != wanted { acceptance.context = LoggedContext.ofHold(expiry: expiry) }
+    return acceptance
+  }
+
+  /// The latest end that the configuration and the policy allow to a hold taken now. nil for no limit, and
+  /// during a replay.
+  private func holdLimit(
+    of pattern: Pattern, object: String?, from slot: ConnectionSlot, at now: Instant
+  ) -> Instant? {
+    if restoring.isReplaying { return nil }
+    let limits = [policy.holdMax(of: pattern), permittedHoldMax(of: pattern, object: object, from: slot)]
+    return limits.compactMap(\.self).min().map {
+      min(now.advanced(by: $0), Instant(nanoseconds: WireLimits.expiry))
+    }
   }
 
   private func reason(in frame: FrameView) throws(WireError) -> String {
@@ -274,7 +292,7 @@ extension Bus {
   }
 
   mutating func expire(_ hold: HoldRegistration, at now: Instant) {
-    emit(.ended(hold.slot, hold.serial, .expired))
+    emit(.expired(hold.slot, hold.serial, hold.entry(at: now)))
     release(hold, isExpired: true, at: now)
   }
 }

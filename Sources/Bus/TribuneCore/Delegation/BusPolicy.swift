@@ -9,14 +9,20 @@ package struct BusPolicy: Equatable, Sendable {
     package var required: [RequiredDelegate]
     /// If true, the bus vetoes a query without an approval and without a veto.
     package var vetoesByDefault: Bool
+    /// The longest time for which a hold may veto such a query; nil for any time.
+    package var holdMax: TimeSpan?
 
-    package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
+    package init(
+      pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false,
+      holdMax: TimeSpan? = nil
+    ) {
       self.pattern = pattern
       self.required = required
       self.vetoesByDefault = vetoesByDefault
+      self.holdMax = holdMax
     }
 
-    fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
+    fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault && holdMax == nil }
 
     /// Adds required delegates. An empty list removes all required delegates.
     package mutating func require(_ delegates: [RequiredDelegate]) {
@@ -52,6 +58,11 @@ package struct BusPolicy: Equatable, Sendable {
   func vetoesByDefault(_ name: RawSpan) -> Bool {
     queryRules.contains { $0.vetoesByDefault && $0.pattern.matches(name) }
   }
+
+  /// The shortest limit of a query that a hold with this pattern can veto.
+  func holdMax(of pattern: Pattern) -> TimeSpan? {
+    queryRules.lazy.filter { $0.pattern.overlaps(pattern) }.compactMap(\.holdMax).min()
+  }
 }
 
 extension BusPolicy {
@@ -64,6 +75,7 @@ extension BusPolicy {
       let texts = rule.required.map(\.text) + (rule.vetoesByDefault ? [Self.defaultVeto] : [])
       buffer.append(UInt32(texts.count))
       for text in texts { buffer.appendField(text) }
+      buffer.append(UInt64(rule.holdMax?.microseconds ?? 0))
     }
   }
 
@@ -80,6 +92,8 @@ extension BusPolicy {
           throw WireError(.invalidValue, "\"\(text)\" is no required delegate")
         }
       }
+      let microseconds: UInt64 = try reader.integer()
+      if microseconds > 0 { rule.holdMax = TimeSpan(microseconds: Int64(clamping: microseconds)) }
       queryRules.append(rule)
     }
   }

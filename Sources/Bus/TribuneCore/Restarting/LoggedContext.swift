@@ -8,6 +8,8 @@ package import TribuneWire
 enum LoggedContext {
   /// The values that the `attach` took from the configuration and the policy.
   case attach(timeout: UInt32, replaced: Set<DelegateID>)
+  /// The expiry of a hold that the configuration or the policy shortened, in nanoseconds.
+  case hold(expiry: UInt64)
   /// The protocols on which the `declare` relies. At a replay, these protocols can be gone or different.
   case declare([DelegateProtocol], length: Int)
   /// Why the bus dropped the answer's text or value. A replay uses this reason instead of a new check.
@@ -23,6 +25,7 @@ enum LoggedContext {
         replaced.insert(DelegateID(rawValue: try reader.integer()))
       }
       self = .attach(timeout: timeout, replaced: replaced)
+    case .hold where fields.byteCount > 0: self = .hold(expiry: try reader.integer())
     case .declare:
       self = .declare(try ProtocolLibrary<Definer>.link(from: &reader), length: fields.byteCount)
     case .answer where fields.byteCount > 0: self = .answer(truncation: String(repairing: fields))
@@ -32,6 +35,8 @@ enum LoggedContext {
 
   var delegateTimeout: UInt32? { if case .attach(let timeout, _) = self { timeout } else { nil } }
 
+  var holdExpiry: Instant? { if case .hold(let expiry) = self { Instant(nanoseconds: expiry) } else { nil } }
+
   /// The number of delegates that the `attach` replaced. At a replay, the log can lack some of these.
   var replacedCount: Int? { if case .attach(_, let replaced) = self { replaced.count } else { nil } }
 
@@ -40,6 +45,12 @@ enum LoggedContext {
     buffer.append(timeout)
     buffer.append(UInt32(replaced.count))
     for delegate in replaced { buffer.append(delegate.identity.id.rawValue) }
+    return buffer
+  }
+
+  static func ofHold(expiry: Instant) -> ByteBuffer {
+    let buffer = ByteBuffer(capacity: 0)
+    buffer.append(expiry.nanoseconds)
     return buffer
   }
 

@@ -19,7 +19,7 @@ package struct NameLookup: Sendable {
 /// A parser for policy files and expectations. After a mistake, the parser continues with the next line, so
 /// it reports every wrong line, but only one mistake for each.
 package struct PolicyParser {
-  private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
+  private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] [max=SPAN] WHO"
   private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
   private static let linesMax = 100_000
 
@@ -117,7 +117,16 @@ package struct PolicyParser {
     var names: [NameTemplate] = []
     var object: ObjectTemplate?
     var objectColumn = 0
+    var holdMax: TimeSpan?
     for word in words[2..<words.count - 1] {
+      if let text = word.text.value(after: "max=") {
+        guard holdMax == nil else { throw Mistake(word.column, "a line has one max= at most") }
+        guard effect == .allow, actions == ActionSet(.hold) else {
+          throw Mistake(word.column, "max= is for lines that allow hold, and no other action")
+        }
+        holdMax = try Self.holdMax(text, word)
+        continue
+      }
       if let text = word.text.value(after: "object:") {
         guard object == nil else { throw Mistake(word.column, "a line has one object: at most") }
         object = try Self.object(text, word)
@@ -127,7 +136,9 @@ package struct PolicyParser {
       guard !Self.isCondition(word.text) else {
         throw Mistake(word.column, "who it is for comes last, in one word: user:ann,group:operators")
       }
-      guard object == nil else { throw Mistake(word.column, "object: comes after the names") }
+      guard object == nil, holdMax == nil else {
+        throw Mistake(word.column, "\(object == nil ? "max=" : "object:") comes after the names")
+      }
       do throws(WireError) {
         names.append(try NameTemplate(word.text))
       } catch {
@@ -146,7 +157,8 @@ package struct PolicyParser {
     }
     let (conditions, texts) = try who(words[words.count - 1], effect, reader)
     return PolicyLine(
-      effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
+      effect: effect, actions: actions, names: names, object: object, holdMax: holdMax, who: conditions,
+      whoTexts: texts,
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
   }
 
@@ -208,6 +220,17 @@ package struct PolicyParser {
       )
     }
     return object
+  }
+
+  private static func holdMax(_ text: String, _ word: Word) throws(Mistake) -> TimeSpan {
+    let span: TimeSpan
+    do throws(TimeSpan.SyntaxError) {
+      span = try TimeSpan(text)
+    } catch {
+      throw Mistake(word.column, "max=: \(error)")
+    }
+    guard span.duration >= .seconds(1) else { throw Mistake(word.column, "max= is at least 1s") }
+    return span
   }
 
   // MARK: Who

@@ -18,7 +18,7 @@ final class ServerContext {
   let statistics = Cell(Statistics())
   private let budgets: [UserLines: UserLineBudgets] = [
     .denials: UserLineBudgets(linesPerSecond: 5), .verdicts: UserLineBudgets(linesPerSecond: 200),
-    .losses: UserLineBudgets(linesPerSecond: 5),
+    .losses: UserLineBudgets(linesPerSecond: 5), .expiries: UserLineBudgets(linesPerSecond: 5),
   ]
   private var willLogOmitted = false
 
@@ -26,6 +26,7 @@ final class ServerContext {
     case denials = "refusals"
     case verdicts
     case losses = "lossy observers"
+    case expiries = "expired holds"
   }
 
   init(_ configuration: Configuration, _ accounts: Accounts, log: Log) {

@@ -58,6 +58,12 @@ nonisolated extension Configuration {
           let isVeto = try SettingSyntax.word(value, ["veto": true, "allow": false])
           configuration.policy.change(try pattern(place.subject)) { $0.vetoesByDefault = isVeto }
         },
+        Setting("HoldMaxSec") { configuration, value, place throws(SettingError) in
+          let span = value.isEmpty ? nil : try SettingSyntax.span(value, in: second...36_525 * day)
+          configuration.policy.change(try pattern(place.subject)) {
+            $0.holdMax = span.map { TimeSpan(microseconds: Int64($0 / 1_000)) }
+          }
+        },
       ], begin: { _, place throws(SettingError) in _ = try pattern(place.subject) },
       consequence: "it may be what vetoes"),
     SettingsSection(

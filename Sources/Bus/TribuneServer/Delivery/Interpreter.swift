@@ -222,6 +222,9 @@ final class Interpreter {
       }
     case .ended(let slot, let serial, let ended):
       if let session = session(at: slot) { replier.enqueue(ended, for: session, serial: serial) }
+    case .expired(let slot, let serial, let hold):
+      if let session = session(at: slot) { replier.enqueue(Ended.expired, for: session, serial: serial) }
+      logExpiry(of: hold)
     case .noLongerPermitted(let ended):
       recorder.recordEnds(of: ended.map(\.registration))
       for (place, why) in ended {
@@ -338,6 +341,15 @@ final class Interpreter {
   }
 
   // MARK: Journal
+
+  private func logExpiry(of hold: HoldEntry) {
+    let peer = hold.delegate.peer
+    guard context.mayLog(.expiries, about: peer.uid) else { return }
+    let (age, why) = (TimeSpan(microseconds: Int64(clamping: hold.age)), hold.why.prefix(utf8Length: 200))
+    context.log.write(
+      .notice, "the hold of \(hold.pattern) by \(peer.summary) expired after \(age): \(why)",
+      for: peer.uid)
+  }
 
   private func log(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict

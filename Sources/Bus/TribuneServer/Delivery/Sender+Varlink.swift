@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneCore
 import TribuneSystem
 import TribuneVarlink
 import TribuneWire
@@ -72,6 +73,7 @@ extension Sender {
       }
       let translation = FrameReply.Context(
         connection: session.id, secret: varlink.secret, isInCall: session.isInCall,
+        now: context.now.nanoseconds,
         peer: { [sessions, context] in sessions.peer(of: $0, at: context.now) })
       return try FrameReply(FrameView(header, slice.bytes), in: translation)
     } catch {

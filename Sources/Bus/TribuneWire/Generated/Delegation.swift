@@ -62,6 +62,8 @@ package struct Attach: FrameFields {
 /// A standing veto.
 package struct Hold: FrameFields {
   package static let kind = FrameKind.hold
+  /// Where the field expiry is.
+  static let expiryOffset = 0
 
   /// Nanoseconds on `CLOCK_MONOTONIC`, in the future and below 2^63 (`invalidValue`); 0 for none.
   package var expiry: UInt64

@@ -93,18 +93,23 @@ package struct Okay: FrameFields {
   package var retained: UInt32
   /// Of a `hold` or `attach`: number of actions under way that it could have vetoed.
   package var late: UInt32
+  /// Of a `hold`: its expiry, which the bus may have shortened; 0 for none.
+  package var expiry: UInt64
 
-  package init(registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0, late: UInt32 = 0) {
+  package init(
+    registration: UInt64 = 0, delegate: UInt64 = 0, retained: UInt32 = 0, late: UInt32 = 0, expiry: UInt64 = 0
+  ) {
     self.registration = registration
     self.delegate = delegate
     self.retained = retained
     self.late = late
+    self.expiry = expiry
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     try self.init(
       registration: reader.integer(), delegate: reader.integer(), retained: reader.integer(),
-      late: reader.integer())
+      late: reader.integer(), expiry: reader.integer())
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -112,6 +117,7 @@ package struct Okay: FrameFields {
     buffer.append(delegate)
     buffer.append(retained)
     buffer.append(late)
+    buffer.append(expiry)
   }
 }
 

@@ -81,7 +81,7 @@ extension Okay {
   fileprivate var summary: String {
     [
       registration == 0 ? nil : "registered as \(registration)", delegate == 0 ? nil : "delegate \(delegate)",
-      late == 0 ? nil : "too late for \(late)",
+      late == 0 ? nil : "too late for \(late)", expiry == 0 ? nil : "expires",
     ].compactMap { $0 }.joined(separator: ", ")
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneSystem
 
 /// The state of a hold in this process, with the calls that wait for a change of this state.
 final class HoldTerm: Sendable {
@@ -13,8 +14,11 @@ final class HoldTerm: Sendable {
     var lastWaiter: UInt64 = 0
   }
 
-  /// The moment of the expiry, in nanoseconds of the host's monotonic clock; 0 for never.
-  let expiry: UInt64
+  /// The moment of the expiry that the program wants, in nanoseconds of the host's monotonic clock; 0 for
+  /// never.
+  private let wanted: UInt64
+  /// Like `wanted`, but as the bus has confirmed it: perhaps earlier.
+  private let confirmed: Atomic<UInt64>
   /// The epoch (`LinkState.epoch`) of the socket on which the hold was the last frame (`isLast`). Nil if the
   /// connection may send further frames.
   let lastEpoch: Int?
@@ -23,10 +27,23 @@ final class HoldTerm: Sendable {
   let late = Atomic<Int>(0)
   private let state = Mutex(State())
 
-  init(expiry: UInt64, lastEpoch: Int? = nil) { (self.expiry, self.lastEpoch) = (expiry, lastEpoch) }
+  init(expiry: UInt64, lastEpoch: Int? = nil) {
+    (wanted, self.lastEpoch) = (expiry, lastEpoch)
+    confirmed = Atomic(expiry)
+  }
 
-  func begin(id: UInt64, late: Int) {
+  var expiry: UInt64 { confirmed.load(ordering: .relaxed) }
+
+  var expiresIn: Duration? {
+    let (expiry, now) = (expiry, SystemClock.monotonicNanoseconds)
+    return expiry == 0 ? nil : .nanoseconds(Int64(clamping: expiry - min(now, expiry)))
+  }
+
+  var isShortened: Bool { expiry != wanted }
+
+  func begin(id: UInt64, late: Int, expiry: UInt64) {
     self.id.store(id, ordering: .relaxed)
+    confirmed.store(expiry, ordering: .relaxed)
     setLate(late)
   }
 

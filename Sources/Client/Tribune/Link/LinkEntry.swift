@@ -47,7 +47,7 @@ struct LinkEntry {
     func store(_ okay: Okay) {
       switch self {
       case .attachment(let attached): attached.id.store(okay.delegate, ordering: .relaxed)
-      case .hold(let term): term.begin(id: okay.delegate, late: Int(okay.late))
+      case .hold(let term): term.begin(id: okay.delegate, late: Int(okay.late), expiry: okay.expiry)
       case .observation, .action, .declaration, .monitor: break
       }
     }

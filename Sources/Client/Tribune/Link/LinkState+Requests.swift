@@ -185,8 +185,11 @@ extension LinkState {
       // After `set`, the renewal must not replace other delegates again.
       let frame = renewal(of: attached.renewal, serial, Link.Message(object: attached.object))
       entries[serial]?.frame = frame
+    case .hold(let term):
+      // A hold that the bus has shortened must not be longer after the renewal.
+      entries[serial]?.frame = entry.frame?.withExpiry(term.expiry)
     case .monitor(let stream): trafficStreams.appendOnce(stream)
-    case .attachment, .hold, .action, .declaration: break
+    case .attachment, .action, .declaration: break
     }
     return entry.resume(.success(.okay(okay)))
   }
@@ -245,6 +248,13 @@ extension LinkState {
 }
 
 extension [UInt8] {
+  /// The frame must be a `hold`.
+  fileprivate func withExpiry(_ expiry: UInt64) -> [UInt8] {
+    let buffer = ByteBuffer(holding: rawBytes)
+    buffer.setExpiry(expiry, ofHoldAt: 0)
+    return [UInt8](buffer.bytes)
+  }
+
   fileprivate func withPayload(_ payload: [UInt8]) -> [UInt8] {
     guard let header = FrameHeader.peek(rawBytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a registration was kept that is no frame")

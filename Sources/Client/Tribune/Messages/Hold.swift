@@ -6,8 +6,8 @@ import TribuneWire
 
 /// A standing veto.
 ///
-/// The hold lasts until ``release()``, until it expires, or until the connection ends. The hold lasts even if
-/// the program does not keep this object.
+/// The hold lasts until ``release()``, until it expires (``expiresIn``), or until the connection ends. The hold
+/// lasts even if the program does not keep this object.
 ///
 /// After an interruption, the library takes the hold again. If the bus kept its state over a restart, the
 /// hold was in force all the time. If the bus lost its state, the hold is not in force until the library has
@@ -26,6 +26,12 @@ public final class Hold: Sendable {
     self.term = term
     self.connection = connection
   }
+
+  /// The time until the hold expires; nil if it does not expire.
+  public var expiresIn: Duration? { term.expiresIn }
+
+  /// True if the bus ends the hold earlier than the program asked (`HoldMaxSec=`, or `max=` in the policy).
+  public var isShortened: Bool { term.isShortened }
 
   /// The number of actions under way, such as guarded commands, that began before this hold, and that this
   /// hold would have vetoed.

@@ -250,14 +250,14 @@ actor DelegateFolder {
     let refusal = "\(file.description) cannot be attached: \(error.attachmentMessage)"
     guard terms.onFailure == .veto, !ActionNames.isValue(file.pattern) else { return (refusal, veto) }
     let vetoed = "\(refusal); its questions are vetoed"
-    if let veto { return (vetoed, veto) }
+    if let veto { return (vetoed + veto.limit, veto) }
     do throws(TribuneError) {
       let veto = try await bounded(by: context.timeout) {
         [terms] () async throws(TribuneError) -> Tribune.Hold in
         try await connection.hold(
           file.pattern, object: terms.object.isEmpty ? nil : terms.object, why: refusal, label: file.label)
       }
-      return (vetoed, veto)
+      return (vetoed + veto.limit, veto)
     } catch {
       return ("\(refusal); its questions are not vetoed: \(error.message.terminalSafe)", nil)
     }
@@ -493,4 +493,9 @@ private final class IncompleteFolder: Delegate {
   }
 
   func replaced(by delegate: DelegateInfo) async {}
+}
+
+extension Tribune.Hold {
+  /// The bus ends even this hold at its limit.
+  fileprivate var limit: String { expiresIn.map { " for \($0.formatted)" } ?? "" }
 }

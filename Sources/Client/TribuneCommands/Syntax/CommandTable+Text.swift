@@ -467,7 +467,8 @@ extension VerbName {
           tribunectl hold backup.shouldPrune@repo/main --why="a restore runs"
           tribunectl hold 'host.*' --why=maintenance --expires=2h
 
-      Vetoes all queries that match any NAME, which may be a pattern, until interrupted or expired. A NAME
+      Vetoes all queries that match any NAME, which may be a pattern, until interrupted or expired. The bus
+      may limit this time (HoldMaxSec=). tribunectl then prints the end, and a warning before it. A NAME
       that does not end in * must be a question, such as host.shouldReboot. NAME@OBJECT and ACTION@OBJECT are
       only about that object. Give --action once for each ACTION.
 

@@ -159,6 +159,7 @@ struct HoldCommand: Command {
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
       for line in held.news { context.terminal.reportLine(line.terminalSafe) }
+      reportLimits(of: held, in: context)
       if command.isEmpty {
         reportLateness(of: held, in: context)
       } else {
@@ -173,7 +174,7 @@ struct HoldCommand: Command {
       context.terminal.report(
         "\(error.message.terminalSafe); the command runs without the hold, as --if-unreachable says")
       context.notifyManager()
-      standing.begin(for: span)
+      standing.begin(targets.count, for: span)
     }
     let following = Task { [reason] in await reason.follow(in: context) }
     defer { following.cancel() }
@@ -194,7 +195,9 @@ struct HoldCommand: Command {
   /// A text about the time until the holds expire, as the user wrote this time. If `start` has given other
   /// clients 5 s to return, in which the holds were already in force, the text has the remaining time.
   private func term(_ standing: HoldStanding) -> String {
-    guard let span, let left = standing.left else { return "" }
+    guard let span, let left = standing.left, !targets.indices.contains(where: standing.isShortened) else {
+      return ""
+    }
     return ", for \(span - left < .seconds(1) ? spanText.terminalSafe : left.formatted)"
   }
 
@@ -219,6 +222,8 @@ struct HoldCommand: Command {
   struct Held: Sendable {
     var holds: [Tribune.Hold]
     var connection: Connection
+    /// Those that the bus ends earlier than wanted.
+    var shortened: [(target: Target, hold: Tribune.Hold)] = []
     var news: [String] = []
 
     var isLate: Bool { holds.contains { $0.late > 0 } }
@@ -232,7 +237,7 @@ struct HoldCommand: Command {
         // (`isLast`): at any further frame, the bus ends the connection. With --why-from, the command does
         // not inherit the connection, because this process must still send new reasons.
         try await take(
-          for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
+          isFirst: true, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
       }
       guard let news = await hostEffects(of: held, in: context) else {
         await held.connection.close()
@@ -271,26 +276,64 @@ struct HoldCommand: Command {
     return news
   }
 
+  /// Takes the holds that have not expired.
   private func take(
-    for span: Duration?, isInherited: Bool, _ standing: HoldStanding, in context: Context
+    isFirst: Bool, isInherited: Bool, _ standing: HoldStanding, in context: Context
   ) async throws(TribuneError) -> Held {
     let connection = try await context.connectToStay(
       updating: presence, saying: { lost in standing.consequence(losing: lost) })
-    let holds = try await bounded(by: context.timeout) {
-      [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
+    return try await bounded(by: context.timeout) {
+      [self, connection] () async throws(TribuneError) -> Held in
       let why = reason.text
-      standing.begin(for: span)
-      var holds: [Tribune.Hold] = []
+      if isFirst { standing.begin(targets.count, for: span) }
+      var held = Held(holds: [], connection: connection)
       for (index, target) in targets.enumerated() {
-        holds.append(
-          try await connection.hold(
-            target.pattern, object: target.object, why: why, label: label, expiresIn: span,
-            isLast: isInherited && index == targets.count - 1))
+        let left = standing.left(of: index)
+        if !isFirst, let left, left <= .zero { continue }
+        let hold = try await connection.hold(
+          target.pattern, object: target.object, why: why, label: label,
+          expiresIn: isFirst ? span : left,
+          isLast: isInherited && index == targets.count - 1)
+        if hold.isShortened { standing.shorten(index, to: hold.expiresIn) }
+        held.holds.append(hold)
+        if standing.isShortened(index) { held.shortened.append((target, hold)) }
       }
-      try await reason.apply(to: holds, takenFor: why)
-      return holds
+      try await reason.apply(to: held.holds, takenFor: why)
+      return held
     }
-    return Held(holds: holds, connection: connection)
+  }
+
+  /// Reports the holds that the bus has shortened, now and before their end. Returns at once.
+  private func reportLimits(of held: Held, in context: Context) {
+    for (target, hold) in held.shortened {
+      guard let left = hold.expiresIn else { continue }
+      // Not some microseconds less than the limit.
+      let span = Duration.seconds((left.wholeMicroseconds + 500_000) / 1_000_000)
+      let name = target.description.terminalSafe
+      let end = LocalTime(
+        microsecondsSince1970: SystemClock.wallMicroseconds + UInt64(left.wholeMicroseconds))
+      context.terminal.report(
+        """
+        held until \(end.map { "\($0.date) \($0.timeOfDay)" } ?? "?") (\(span.formatted)): the bus \
+        allows no longer hold of \(name)
+        """)
+      Task {
+        let notice = min(span / 10, .seconds(300))
+        let hasEnded = await first(
+          of: { () async -> Bool? in
+            await sleep(left - notice)
+            return false
+          },
+          { () async -> Bool? in
+            _ = await hold.expired()
+            return true
+          })
+        guard hasEnded == false else { return }
+        context.terminal.report("the hold of \(name) ends in \(notice.formatted)")
+        guard held.holds.count > 1, await hold.expired() else { return }
+        context.terminal.report("the hold of \(name) has expired")
+      }
+    }
   }
 
   /// - Parameter isFirst: true if the holds have never been in force.
@@ -301,7 +344,7 @@ struct HoldCommand: Command {
     var reason = reason
     do throws(TribuneError) {
       let held = try await tryUntilDone { () async throws(TribuneError) -> Held in
-        try await take(for: standing.left, isInherited: false, standing, in: context)
+        try await take(isFirst: false, isInherited: false, standing, in: context)
       } while: { error in
         if !error.meansNoBus, !reason.hasSuffix(error.message) {
           reason = error.message
@@ -310,6 +353,7 @@ struct HoldCommand: Command {
         return !standing.isOver
       }
       context.terminal.report("the hold is in force\(isFirst ? "" : " again, but was interrupted")")
+      reportLimits(of: held, in: context)
       if held.isLate { await report(held, as: "the hold is too late for", in: context) }
       return held
     } catch {
