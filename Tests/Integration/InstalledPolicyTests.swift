@@ -153,7 +153,7 @@ final class InstalledPolicyTests {
         + [Attempt(nil, ask, own("shouldHalt"))]
     case .claim:
       let claim = Begin(query: QueryID(rawValue: 0), stage: .claiming)
-      return foreign("shouldHalt").map { Attempt($0.hasPrefix("user.") ? .ask : .post, claim, $0) }
+      return foreign("shouldHalt").map { Attempt($0.hasPrefix("user.") ? .ask : .claim, claim, $0) }
         + [Attempt(nil, claim, own("shouldHalt"))]
     case .declare:
       return [Self.secret, "host", "user/\(Self.bob)"].map { object in

@@ -23,7 +23,7 @@ struct AccessTests {
 
   private static let everything: Set = [
     "post", "plain post", "retain", "observe", "ask", "delegate", "hold", "override", "declare", "monitor",
-    "list",
+    "list", "claim",
   ]
 
   @Test("Without any line, everything is refused except to exempt users")
@@ -40,7 +40,8 @@ struct AccessTests {
       ("post", ["post", "plain post"]), ("retain", []), ("post,retain", ["post", "plain post", "retain"]),
       ("observe", ["observe"]), ("ask", ["ask"]), ("delegate", ["delegate"]), ("set", []), ("hold", ["hold"]),
       ("override", []), ("ask,override", ["ask", "override"]), ("declare", ["declare"]),
-      ("monitor", ["monitor"]), ("list", ["list"]),
+      ("monitor", ["monitor"]), ("list", ["list"]), ("ask,claim", ["ask"]),
+      ("post,ask,claim", ["post", "plain post", "ask", "claim"]),
     ] as [(String, [String])])
   func eachAction(_ action: String, _ allowed: [String]) throws {
     apply("allow \(action) ** user:ann")
@@ -50,9 +51,9 @@ struct AccessTests {
     apply("allow * ** user:ann", "deny \(action) a.* user:*")
     let denied = try bus.refusedActions("a.shouldB", bus.connect(uid: Self.ann))
     var expected = Set(action.split(separator: ",").map(String.init)).subtracting(["set"])
-    // `retain` needs `post`, and `override` needs `ask`. A declaration is about all names.
-    if expected.contains("post") { expected.formUnion(["plain post", "retain"]) }
-    if expected.contains("ask") { expected.insert("override") }
+    // `retain` needs `post`, `override` needs `ask`, and `claim` both. A declaration is about all names.
+    if expected.contains("post") { expected.formUnion(["plain post", "retain", "claim"]) }
+    if expected.contains("ask") { expected.formUnion(["override", "claim"]) }
     #expect(denied == expected)
     #expect(try bus.refusedActions("b.shouldB", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
   }

@@ -20,10 +20,13 @@ extension BusUnderTest {
     ask(name, by: slot, serial: 16, flags: .overrides, because: "why")
     declare(defining: "protocol P\(slot.index) {}", by: slot, serial: 17)
     send(Monitor(), from: slot, serial: 18, name: name)
+    if NameSyntax.canMatchQuestion(name) {
+      send(Begin(query: QueryID(rawValue: 0), stage: .claiming), from: slot, serial: 19, name: name)
+    }
     for error in refusals.values { #expect(error.code == .notPermitted, "\(error)") }
     let actions: [Serial: String] = [
       10: "post", 11: "retain", 12: "observe", 13: "ask", 14: "delegate", 15: "hold", 16: "override",
-      17: "declare", 18: "monitor",
+      17: "declare", 18: "monitor", 19: "claim",
     ]
     var refused = Set(refusals.keys.compactMap { actions[$0] })
     do throws(WireError) {

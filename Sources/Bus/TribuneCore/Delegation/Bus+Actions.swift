@@ -19,15 +19,13 @@ extension Bus {
     let object = frame.object.byteCount == 0 ? nil : ExactText(String(repairing: frame.object))
     try requireFresh(serial, from: slot)
     try requirePermission(.ask, on: [name], object: object?.text ?? "", from: slot)
+    if fields.stage == .claiming {
+      try requirePermission(.claim, on: [name], object: object?.text ?? "", from: slot)
+    }
     try requirePermissionToAct(name.text, object: object?.text ?? "", from: slot)
     let length = ActionRegistration.rememberedLength(keyLength: frame.name.byteCount + frame.object.byteCount)
     try requireCapacity(toRemember: length, from: slot)
-    switch fields.stage {
-    case .underWay: break
-    case .claiming: try requirePermission(.claim, on: [name], object: object?.text ?? "", from: slot)
-    case .waiting: break
-    case .asked: throw WireError(.invalidValue, "a query begins with an ask")
-    }
+    guard fields.stage != .asked else { throw WireError(.invalidValue, "a query begins with an ask") }
     guard fields.stage == .underWay || fields.query.rawValue == 0 else {
       throw WireError(.invalidValue, "an action that waits has not begun, so it cannot move")
     }
