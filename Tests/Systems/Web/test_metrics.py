@@ -50,12 +50,15 @@ def test_the_rules_of_the_examples_do_what_they_say() -> None:
 
 
 def test_what_documents_and_rules_name_is_there(bus: Bus, start: Callable[[], Web]) -> None:
-    with bus.staying("delegate", "a.shouldRun", "--label=one", "--approve"):
+    with (
+        bus.staying("delegate", "a.shouldRun", "--label=one", "--approve"),
+        bus.staying("hold", "b.shouldRun", "--why=reason"),
+    ):
         assert bus.tribunectl("ask", "a.shouldRun").returncode == 0
         web = start()
         events = Events(web)
         events.until("delegates", lambda delegates: delegates["rows"])
-    text = web.get("/metrics").text
+        text = web.get("/metrics").text
     page = (REPOSITORY / "docs/WEB.md").read_text()
     rules = (REPOSITORY / "Examples/prometheus/tribune.rules.yml").read_text()
     there = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"^(tribune_\w+)", text, re.M)}
