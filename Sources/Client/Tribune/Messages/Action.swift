@@ -4,7 +4,7 @@ package import TribuneSystem
 import TribuneWire
 
 /// An action under way, as returned by
-/// ``Connection/begin(_:object:userInfo:deadline:mode:default:override:parent:progress:)``.
+/// ``Connection/begin(_:object:userInfo:deadline:mode:default:override:slots:parent:progress:)``.
 ///
 /// The action lasts until ``end()``, or until the connection ends. It lasts even if the program does not keep
 /// this object. After an interruption, the library reports the action to the bus again.
