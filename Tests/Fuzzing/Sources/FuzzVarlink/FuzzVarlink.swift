@@ -31,7 +31,8 @@ public func fuzzVarlink(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     for isInCall in [true, false] {
       let reply = try FrameReply(
         FrameView(header, input),
-        in: FrameReply.Context(connection: .bus, secret: 1, isInCall: isInCall, peer: { _ in .unknown }))
+        in: FrameReply.Context(
+          connection: .bus, secret: 1, isInCall: isInCall, now: 0, peer: { _ in .unknown }))
       if let message = reply.message { check(reply: message) }
     }
   } catch {
