@@ -170,7 +170,7 @@ private struct World: ~Copyable {
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
       case .late(_, _, let late): precondition(late.actions <= UInt32(bus.actionCount))
       case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
-        .noLongerWaiting, .noLongerPermitted, .observesLess:
+        .noLongerWaiting, .noLongerPermitted, .observesLess, .expired:
         break
       }
     }
